@@ -1,8 +1,8 @@
-//! The tools that a build would find on this machine, for `cargo offload doctor` and other programs
-//! that inspect a machine.
+//! Finds the tools that a build would find on this machine, for `cargo offload doctor` and other
+//! programs that inspect a machine.
 //!
-//! The search uses the same code as builds, with the same variables, folders and probes. It does
-//! not find compilers that only a build.rs names.
+//! The search uses the same code as builds, with the same variables, folders and probes. The search
+//! does not find compilers that only a build.rs names.
 
 use crate::build::missing_tool::MissingTool;
 use crate::build::trial::Trial;
@@ -20,24 +20,24 @@ use std::path::PathBuf;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Report {
-    /// The compilers and the programs they need, without duplicates, including the missing ones.
+    /// The compilers and the programs that they need, including missing ones, without duplicates.
     pub tools: Vec<Tool>,
-    /// The targets of the machine's GPUs, which replace the word `native`. If there are no such
-    /// targets, the error lists each program that searched for GPUs, with its output.
+    /// The targets of the machine's GPUs, which replace the word `native`. If there are none, the
+    /// error lists each program that searched for GPUs, with its output.
     pub native: Result<Vec<String>, Vec<String>>,
-    /// For each requested target, in the order of the request, whether it can be built.
+    /// The verdict for each requested target, in the order of the request.
     pub verdicts: Vec<Verdict>,
 }
 
-/// Whether a small kernel can be built for a target.
+/// The result of building a small kernel for a target.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Verdict {
     /// The target, or a word for several targets, as in the request.
     pub target: String,
-    /// The reason why the target cannot be built; `None` if it can.
+    /// The reason why the kernel cannot be built for the target, or `None` if it can.
     pub refusal: Option<String>,
-    /// The reason why the target cannot be built in Cargo's dev profile, which does not optimize,
+    /// The reason why the kernel cannot be built in Cargo's dev profile, which does not optimize,
     /// although it can be built with optimization.
     pub unoptimized: Option<String>,
 }
@@ -46,16 +46,17 @@ pub struct Verdict {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Tool {
-    /// The tool's name: `clang`, `ptxas`, `nvcc`, `ROCm`, `Rust`, `C++ compiler`, `compiler
+    /// The tool's name: `clang`, `ptxas`, `nvcc`, `ROCm`, `Rust`, `C++ compiler` or `compiler
     /// launcher`.
     pub name: &'static str,
     /// The kinds of images that builds make with this tool.
     pub makes: &'static str,
-    /// The path; `None` if no usable tool was found.
+    /// The tool's path, or `None` if no usable tool was found.
     pub path: Option<PathBuf>,
     /// The version that the tool reports, in one line.
     pub version: Option<String>,
-    /// The places to search for the tool, in order; for a missing tool, the places that were tried.
+    /// The places where builds search for the tool, in order. For a missing tool, the places that
+    /// were tried.
     pub looked: String,
     /// The reason why a build cannot use the tool, or can only use parts of it. Lines that begin
     /// with two spaces are commands.
@@ -68,7 +69,7 @@ pub struct Tool {
     pub targets: Vec<String>,
 }
 
-/// Returns the targets without duplicates, in the order of GPUs, with machine code before PTX.
+/// Returns the targets without duplicates, ordered by GPU, with machine code before PTX.
 fn in_order(mut targets: Vec<String>) -> Vec<String> {
     let arch = |name: &String| Target::parse(name).ok()?.arch().nvidia();
     targets.sort_by_cached_key(|name| match arch(name) {
@@ -79,13 +80,15 @@ fn in_order(mut targets: Vec<String>) -> Vec<String> {
     targets
 }
 
-/// Looks for all tools for host programs of this target triple, and tests whether each of these
-/// targets can be built. The words `native`, `all-major` and `all` are allowed.
+/// Looks for all tools for host programs with this target triple, and tests whether a small kernel
+/// can be built for each of these targets.
+///
+/// `targets` may contain the words `native`, `all-major` and `all`.
 pub fn examine(triple: &str, targets: &[String]) -> Report {
     let (cargo, dev_cargo) = (Cargo::outside(triple, true), Cargo::outside(triple, false));
     let mut tools = Tools::forgetful(&cargo);
-    // Prefer the same clang as a build for these targets. The targets of words such as `native` are
-    // found later.
+    // Prefer the same clang as a build for these targets. The targets that words such as `native`
+    // mean are found later.
     let named: Vec<Target> = targets.iter().filter_map(|name| Target::parse(name).ok()).collect();
     let first_clang = targets::first_clang(&named);
     tools.prefer_clang(first_clang);
@@ -113,7 +116,7 @@ pub fn examine(triple: &str, targets: &[String]) -> Report {
     Report { tools: found, native, verdicts }
 }
 
-/// NVIDIA's assembler, which compiles PTX as a driver does when a program loads PTX.
+/// NVIDIA's assembler, which compiles PTX as the driver does when a program loads PTX.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Assembler {
@@ -121,14 +124,14 @@ pub struct Assembler {
     pub path: PathBuf,
     /// The line of `--version` that contains the version.
     pub version: String,
-    /// The GPUs that this ptxas compiles for: `sm_90`, `sm_90a`.
+    /// The GPUs that this ptxas compiles for, such as `sm_90` and `sm_90a`.
     pub processors: Vec<String>,
 }
 
 /// Returns the ptxas that builds would use.
 ///
 /// If there is none, returns an error with the places that were tried and the commands that install
-/// it.
+/// ptxas.
 pub fn find_ptxas() -> Result<Assembler, String> {
     let cargo = Cargo::outside("", true);
     let tools = Tools::forgetful(&cargo);
@@ -143,23 +146,25 @@ pub fn find_ptxas() -> Result<Assembler, String> {
     }
 }
 
-/// Returns how to install what programs need on this system to use an Intel GPU: OpenCL's loader
-/// and a driver; on Linux, also a driver for the CPU. Lines that begin with two spaces are
-/// commands.
+/// Returns how to install what programs need to use an Intel GPU on this system: OpenCL's loader
+/// and a driver.
+///
+/// On Linux, the text also tells how to install a driver for the CPU. Lines that begin with two
+/// spaces are commands.
 pub fn install_opencl() -> String {
     let help = Installable::OpenCl.help();
     if cfg!(target_os = "linux") { format!("{help}\n{INTEL_ON_CPU}") } else { help }
 }
 
-/// How to install Intel's runtime for CPUs. The runtime includes OpenCL's loader. The guide's page
-/// on SPIR-V has the same commands.
+/// The help for installing Intel's runtime for CPUs, which includes OpenCL's loader. The guide's
+/// page on SPIR-V contains the same commands.
 const INTEL_ON_CPU: &str = r#"without a GPU, Intel's runtime for CPUs runs SPIR-V, too (800 MB):
   python3 -m venv ~/ocl
   ~/ocl/bin/pip install intel-opencl-rt intel-cmplr-lib-rt
   echo ~/ocl/lib/libintelocl.so > ~/ocl/cpu.icd
   export OCL_ICD_VENDORS="$HOME/ocl" LD_LIBRARY_PATH="$HOME/ocl/lib" OFFLOAD_DEVICE=opencl:0"#;
 
-/// Returns the result for each target, with the tools of a release build and of a dev build.
+/// Returns the verdict for each target, with the tools of a release build and of a dev build.
 fn verdicts(targets: &[String], tools: &Tools<'_>, dev_tools: &Tools<'_>) -> Vec<Verdict> {
     let trials = Trial::new(tools).and_then(|release| Ok((release, Trial::new(dev_tools)?)));
     let verdict = |target: &String| {
@@ -167,7 +172,8 @@ fn verdicts(targets: &[String], tools: &Tools<'_>, dev_tools: &Tools<'_>) -> Vec
             Err(error) => (Some(format!("could not try this target: {error}")), None),
             Ok((release, dev)) => match targets::of_item(target, BY, tools) {
                 Err(error) if error.kind() == ErrorKind::Config => (Some(error.to_string()), None),
-                // The first line is enough: other fields of the report contain the searched places.
+                // The first line is enough, because other fields of the report contain the searched
+                // places.
                 Err(error) => (Some(first_line(&error.to_string())), None),
                 Ok(targets) => match first_refusal(&targets, release) {
                     Some(why) => (Some(why), None),
@@ -187,8 +193,8 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().trim_end_matches(':').to_owned()
 }
 
-/// Returns the reason why the first of these targets cannot be built. If there are several targets,
-/// the reason begins with the target's name.
+/// Returns the reason why the kernel cannot be built, for the first of these targets for which it
+/// cannot. If there are several targets, the reason begins with that target's name.
 fn first_refusal(targets: &[Target], trial: &Trial<'_>) -> Option<String> {
     let (target, why) =
         targets.iter().find_map(|target| Some((target, trial.run(target).err()?)))?;
@@ -201,7 +207,7 @@ impl Tool {
         Self { name, makes, path, version, looked: places.to_owned(), problem, install, targets }
     }
 
-    /// Stores that the tool is missing. `log` replaces the list of places, because it describes the
+    /// Reports the tool as missing. `log` replaces the list of places, because it describes the
     /// search in more detail.
     fn missing(self, log: impl fmt::Display, install: Option<String>) -> Self {
         Self { looked: log.to_string(), install, ..self }
@@ -252,7 +258,7 @@ fn ptxas(tools: &Tools<'_>) -> Tool {
     match tools.ptxas() {
         Ok(Ok(ptxas)) => {
             let mut targets = tools.ptxas_architectures(ptxas);
-            // ptxas assembles clang's output, so clang must support the targets, too.
+            // ptxas assembles clang's output, so clang must also support the targets.
             if let Ok(Ok(clang)) = tools.clang() {
                 targets = tools.those_that_clang_knows(clang, targets);
             }
@@ -308,7 +314,7 @@ fn rust(tools: &Tools<'_>) -> Tool {
         Err(error) => return tool.unusable(error),
     };
     let mut targets = Vec::new();
-    // The reason why lld is missing, and what helps.
+    // The reason why lld is missing, and how to install it.
     let mut lld = None;
     if rust.lld().is_none() {
         let missing = match tools.clang() {

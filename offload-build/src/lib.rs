@@ -1,4 +1,4 @@
-//! Compiles GPU kernels in a build script, for every target of a list, and packs the results.
+//! Compiles GPU kernels in a build script for every target in a list, and packs the results.
 //!
 //! ```no_run
 //! // build.rs, in fn main():
@@ -27,13 +27,13 @@
 //! | `native` | one for each kind of GPU in the build machine | |
 //! | `all-major`, `all` | one for the first NVIDIA architecture of each major number, or for every one | |
 //!
-//! You need no vendor SDK, except `ptxas` for `sm_…` targets: `.cu` sources are compiled with this
-//! crate's header. A build without targets is an error. Before compiling anything, the build checks
-//! that the compilers accept each target.
+//! You need no vendor SDK, except `ptxas` for `sm_…` targets, because `.cu` sources are compiled
+//! with this crate's header. A build without targets is an error. Before it compiles anything, the
+//! build checks that the compilers accept each target.
 //!
 //! # Next questions
 //!
-//! The pages in this table are in the repository's folder `docs/guide/src/`; reference pages are in
+//! The pages in this table are in the repository's folder `docs/guide/src/`. Reference pages are in
 //! its subfolder `reference/`.
 //!
 //! | question | answer |
@@ -85,7 +85,7 @@ pub use request::{Compiler, Language, Module, Source};
 #[doc(inline)]
 pub use toolchain::error::Error;
 
-// The examples of the README are tests.
+// The examples in the README are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,4 +1,4 @@
-//! Files in `OUT_DIR`: their folders and names, and how to write layouts.
+//! Names the files and folders in `OUT_DIR`, and writes layouts.
 
 pub(crate) use crate::toolchain::files::{link_or_copy, record, remove, write_if_changed};
 
@@ -28,7 +28,7 @@ macro_rules! headers {
     ($($name:literal),*) => { [$(($name, include_str!(concat!("../include/", $name)))),*] };
 }
 
-/// `offload/kernel.h` and this crate's other headers, by their names in `#include`.
+/// `offload/kernel.h` and this crate's other headers, each with its name in `#include`.
 const HEADERS: &[(&str, &str)] = &headers![
     "offload/kernel.h",
     "offload/atomics.h",
@@ -110,12 +110,12 @@ pub(crate) fn has_header(name: &str) -> bool {
 }
 
 impl OutDir {
-    /// Creates the folder for packs in `OUT_DIR`, without the folders and headers for compilers.
+    /// Creates the folder for packs in `OUT_DIR`, but not the folders and headers for compilers.
     pub(crate) fn open(cargo: &Cargo, pack: &str) -> Result<Self, Error> {
         let root = cargo.out_dir.join("offload");
         make_folder(&root)?;
         if lock(&root) {
-            // This file disappears when OUT_DIR is emptied; Cargo then runs the script again.
+            // If OUT_DIR is emptied, this file disappears, and Cargo reruns the script.
             cargo.watch(&root.join(LOCK));
         }
         let images = root.join(pack);
@@ -124,7 +124,8 @@ impl OutDir {
         Ok(dir)
     }
 
-    /// Creates the folders for packs and compilers, and writes the kernel header with its parts.
+    /// Creates the folders for packs and compilers, and writes the kernel header and all headers
+    /// that it includes.
     pub(crate) fn create(cargo: &Cargo, pack: &str) -> Result<Self, Error> {
         let dir = Self::open(cargo, pack)?;
         make_folder(&dir.work)?;
@@ -159,7 +160,8 @@ impl OutDir {
         Ok(folder)
     }
 
-    /// Returns the name with which sources include this crate's header at this path.
+    /// Returns the name with which sources include the header at this path, if it is one of this
+    /// crate's.
     pub(crate) fn header_name(&self, path: &Path) -> Option<&'static str> {
         HEADERS.iter().map(|(name, _)| *name).find(|name| path == self.include().join(name))
     }
@@ -182,30 +184,30 @@ impl OutDir {
         self.root.join(format!("{}.pack", self.pack))
     }
 
-    /// Returns the path of the static library with this name, as linkers search for it. On Windows,
-    /// rustc searches for this name if there is no `<name>.lib`.
+    /// Returns the path of the static library with this name. Linkers search for this file name. On
+    /// Windows, rustc searches for it if there is no `<name>.lib`.
     pub(crate) fn library(&self, name: &str) -> PathBuf {
         self.root.join(format!("lib{name}.a"))
     }
 
-    /// Removes the indexes of earlier runs when a run of the build script makes its first pack.
-    /// Otherwise the macro would find packs that build.rs no longer makes.
+    /// Removes the indexes from earlier runs when a run of the build script makes its first pack.
+    /// Otherwise, the macro would find packs that build.rs no longer makes.
     fn remove_earlier_indexes(&self) {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
             let Ok(entries) = fs::read_dir(&self.root) else { return };
             for path in entries.flatten().map(|entry| entry.path()) {
                 if path.extension().is_some_and(|extension| extension == "index") {
-                    // Ignore errors, which are unlikely: this process has just created the folder
-                    // or written to it.
+                    // Ignore errors, which are unlikely because this process has just created the
+                    // folder or written to it.
                     let _ = fs::remove_file(&path);
                 }
             }
         });
     }
 
-    /// Removes the libraries from earlier builds of this pack, except `keep`. Their names consist
-    /// of `lib`, `prefix`, a hash and `.a`.
+    /// Removes the libraries from earlier builds of this pack, except `keep`. Libraries' names
+    /// consist of `lib`, `prefix`, a hash and `.a`.
     pub(crate) fn remove_stale_libraries(&self, prefix: &str, keep: &Path) {
         let Ok(entries) = fs::read_dir(&self.root) else { return };
         for path in entries.flatten().map(|entry| entry.path()) {
@@ -213,7 +215,7 @@ impl OutDir {
             let hash =
                 name.strip_prefix(&format!("lib{prefix}")).and_then(|rest| rest.strip_suffix(".a"));
             if path != keep && hash.is_some_and(|hash| ContentHash::parse(hash).is_some()) {
-                // Ignore errors: a remaining file only uses disk space.
+                // Ignore errors, because a remaining file only uses disk space.
                 let _ = fs::remove_file(&path);
             }
         }
@@ -223,15 +225,16 @@ impl OutDir {
 /// The name of the file that a running build script locks.
 const LOCK: &str = "lock";
 
-/// The lock file's time stamp, in seconds since 1970. It is older than any build.
+/// The lock file's time stamp, as the time since 1970. It is older than any build.
 const BEFORE_EVERY_BUILD: Duration = Duration::from_secs(1 << 30);
 
-/// Locks the folder until this process ends, after waiting for other processes that work in it. If
-/// a user ends only Cargo, the build script continues. Without the lock, it could write at the same
-/// time as the build script of the next build.
+/// Waits for other processes that work in the folder, and locks it until this process ends.
 ///
-/// Returns whether Cargo can watch the lock file. Cargo runs a script again if a watched file is
-/// newer than the start of the last run, so the lock file gets an old time stamp.
+/// If a user ends only Cargo, the build script continues. Without the lock, both it and the next
+/// build's script could write to the folder at the same time.
+///
+/// Returns whether Cargo can watch the lock file. The lock file gets an old time stamp, because
+/// Cargo reruns a script if a watched file is newer than the start of the last run.
 fn lock(root: &Path) -> bool {
     static LOCKED: OnceLock<Option<(File, bool)>> = OnceLock::new();
     let locked = LOCKED.get_or_init(|| {
@@ -241,7 +244,8 @@ fn lock(root: &Path) -> bool {
             .write(true)
             .open(root.join(LOCK))
             .ok()?;
-        // Ignore errors: a file system without locks is no reason to refuse a build.
+        // Ignore errors, because a missing lock is no reason to end the build: some file systems
+        // support no locks.
         let _ = file.lock();
         let is_old = file.set_modified(SystemTime::UNIX_EPOCH + BEFORE_EVERY_BUILD).is_ok();
         Some((file, is_old))
@@ -249,7 +253,8 @@ fn lock(root: &Path) -> bool {
     locked.as_ref().is_some_and(|(_, is_old)| *is_old)
 }
 
-/// Returns a file name such as `gfx90a_xnack-.hsaco`: some systems forbid colons in file names.
+/// Returns a file name such as `gfx90a_xnack-.hsaco`. Colons are replaced, because some systems
+/// forbid them in file names.
 pub(crate) fn image_file_name(stem: &str, extension: &str) -> String {
     format!("{}.{extension}", stem.replace(':', "_"))
 }

@@ -1,6 +1,5 @@
 //! The sources and targets of a build: the first methods of [`Build`] that a build script calls.
-//! rustdoc lists these methods first, because this module is declared before the other modules with
-//! methods.
+//! rustdoc lists them first because this module is declared before the other modules with methods.
 
 use super::Build;
 use crate::plan;
@@ -21,8 +20,8 @@ impl Build {
     /// Adds a source: a path, or a [`Source`].
     ///
     /// All sources added this way form one device program: they may call each other's `__device__`
-    /// functions. They form a module without a name. If the pack has other modules, this module
-    /// gets the name of the pack.
+    /// functions. This program is the build's unnamed module. If the pack has other modules, the
+    /// unnamed module gets the name of the pack.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -35,14 +34,15 @@ impl Build {
         self
     }
 
-    /// Adds a crate of kernels in Rust: the folder of a package with its `Cargo.toml`.
+    /// Adds a kernel crate in Rust: the folder that contains the crate's `Cargo.toml`.
     ///
     /// Cargo compiles the crate, a `no_std` library, for each target. Its kernels take numbers and
-    /// pointers, and the program calls them as functions of `include_kernels!`. For GPUs, the build
-    /// uses the toolchain in the crate's `rust-toolchain.toml`, otherwise rustup's `nightly`, with
-    /// the component `rust-src`; `OFFLOAD_RUSTC` sets another rustc. The program's own compiler
-    /// makes the image for the CPU. Flags in build.rs are passed to rustc. For more, see the
-    /// guide's page `rust.md`.
+    /// pointers, and the program calls them through the functions that `include_kernels!`
+    /// generates. For GPUs, the build uses the toolchain that the crate's `rust-toolchain.toml`
+    /// names, otherwise rustup's `nightly`. The toolchain needs the component `rust-src`.
+    /// `OFFLOAD_RUSTC` selects a different rustc. The compiler of the program itself compiles the
+    /// image for the CPU. The build passes flags from build.rs to rustc. For more, see the guide's
+    /// page `rust.md`.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -100,9 +100,10 @@ impl Build {
         self
     }
 
-    /// Removes the sources with this path; `*` matches any characters except `/`.
+    /// Removes the sources with this path, in which `*` matches any characters except `/`.
     ///
-    /// A module without remaining sources is left out. A path that matches no source is an error.
+    /// A module whose sources are all removed is left out. A path that matches no source is an
+    /// error.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -116,13 +117,13 @@ impl Build {
         self
     }
 
-    /// Adds a target: an AMD target ID, `sm_<n>`, `compute_<n>` or `cpu`; or a word for several
+    /// Adds a target (an AMD target ID, `sm_<n>`, `compute_<n>` or `cpu`) or a word for several
     /// targets.
     ///
-    /// The words are `native`, `all-major` and `all`: see the [front page](crate#targets). If
-    /// build.rs adds no target, the build uses the variables of other programs, such as
-    /// `CUDAARCHS`. If none of these is set, it uses [`Build::default_archs`]. `OFFLOAD_ARCH`
-    /// replaces the list.
+    /// The words are `native`, `all-major` and `all`. The [front page](crate#targets) explains
+    /// them. If build.rs adds no target, the build uses the variables of other programs, such as
+    /// `CUDAARCHS`. If none of these variables is set, the build uses [`Build::default_archs`].
+    /// `OFFLOAD_ARCH` replaces the list.
     ///
     /// ```no_run
     /// let mut build = offload_build::Build::new();
@@ -178,8 +179,8 @@ impl Build {
 
     /// Adds targets that are built only if no other list has targets.
     ///
-    /// These lists take precedence: [`Build::arch`], `OFFLOAD_ARCH`, and the variables in which
-    /// users of other programs name their GPUs (`CUDAARCHS`, `AMDGPU_TARGETS`, …).
+    /// [`Build::arch`] and `OFFLOAD_ARCH` take precedence over this list. So do the variables in
+    /// which users of other programs name their GPUs, such as `CUDAARCHS` and `AMDGPU_TARGETS`.
     ///
     /// ```no_run
     /// // CUDA_COMPUTE_CAP=90 builds for sm_90. Without such a variable, the GPUs of this machine and PTX are built.
@@ -199,11 +200,12 @@ impl Build {
         self
     }
 
-    /// Sets the targets for builds in which no other list has targets: the machine's own GPUs, or
-    /// the given targets if the machine has none.
+    /// Builds for the machine's own GPUs, or for the given targets if there are none, unless
+    /// another list has targets.
     ///
-    /// The lists named at [`Build::default_archs`] take precedence. If the build is for one vendor
-    /// only, other vendors' GPUs are ignored. If there is no GPU, the build prints a warning.
+    /// The lists that [`Build::default_archs`] names take precedence over this one. If the build is
+    /// for one vendor only, other vendors' GPUs are ignored. If there is no GPU, the build prints a
+    /// warning.
     ///
     /// ```no_run
     /// // This machine's GPU, else sm_80. OFFLOAD_ARCH and CUDA_COMPUTE_CAP=90 take precedence.
@@ -246,9 +248,9 @@ impl Build {
 
     /// Allows the pack and its modules to have no images if nothing can be built.
     ///
-    /// There is nothing to build if the pack supports none of the targets, or if programs for this
-    /// host cannot embed packs: on 32-bit systems, WebAssembly and iOS. Programs that embed an
-    /// empty pack still compile; the pack's `select` reports why there are no images.
+    /// Nothing can be built if the pack supports none of the targets. The same applies if programs
+    /// for this host (32-bit systems, WebAssembly and iOS) cannot embed packs. Programs that embed
+    /// an empty pack still compile. The pack's `select` reports why it has no images.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -260,9 +262,8 @@ impl Build {
     /// ```
     ///
     /// A [static library](Build::compile_static) then leaves out sources that support none of the
-    /// targets, and does not define their functions. The program can leave out its calls of these
-    /// functions with a `cfg` flag. build.rs gets the targets for this flag from
-    /// [`Build::resolve`].
+    /// targets, so it does not define their functions. A `cfg` flag can remove the program's calls
+    /// to these functions. To set the flag, build.rs gets the targets from [`Build::resolve`].
     pub fn allow_empty(&mut self) -> &mut Self {
         self.request.may_be_empty = true;
         self
@@ -270,11 +271,11 @@ impl Build {
 
     /// Compresses each module of the pack with zstd. This needs the feature `compression`.
     ///
-    /// The program needs the feature `zstd` of the crate `offload-gpu`. In the program, the pack
-    /// has the type `KernelPack<Compressed>`; `decompress()` of a selected image returns the bytes.
+    /// The program needs the feature `zstd` of the crate `offload-gpu`. In the program, the pack's
+    /// type is `KernelPack<Compressed>`. Call `decompress()` on a selected image to get its bytes.
     ///
-    /// If all targets are AMD's, each module is a bundle for HIP's runtime 6.2 or newer. Otherwise
-    /// each module is an offload binary of version 3.
+    /// If all targets are AMD's, each module is a bundle that HIP's runtime 6.2 or newer loads.
+    /// Otherwise each module is an offload binary of version 3.
     ///
     /// ```
     /// offload_build::Build::new().compress();

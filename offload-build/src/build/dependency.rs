@@ -1,6 +1,6 @@
-//! Packs that one package makes and another embeds. The path of the pack is passed as Cargo
-//! metadata: the build script of a package with a `links` key prints `key=value`, and the build
-//! scripts of its dependents find the value as `DEP_<LINKS>_<KEY>`.
+//! Embeds packs that a different package makes. Cargo metadata contains the pack's path: the build
+//! script of a package with a `links` key prints `key=value`. The build scripts of dependents find
+//! the value as `DEP_<LINKS>_<KEY>`.
 
 use super::reserved_name::reserve;
 use crate::output::{OutDir, link_or_copy, write_if_changed};
@@ -10,12 +10,13 @@ use offload_pack::pack_index::Index;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The start of the metadata keys for packs. The value is the path of the pack's index.
+/// The prefix of the metadata keys for packs. Each value is the path of a pack's index.
 const KEY: &str = "offload_pack_";
 
-/// Makes a dependency's pack a pack of this package, so that `include_offload!` finds it. `links`
-/// is the value of `links` in the dependency's `Cargo.toml`, and `pack` is the name that the
-/// dependency passes to [`Build::compile`](crate::Build::compile).
+/// Makes a dependency's pack a pack of this package, so that `include_offload!` finds it.
+///
+/// `links` is the value of `links` in the dependency's `Cargo.toml`, and `pack` is the name that
+/// the dependency passes to [`Build::compile`](crate::Build::compile).
 ///
 /// ```no_run
 /// // build.rs of the package that embeds, in fn main():
@@ -30,8 +31,8 @@ const KEY: &str = "offload_pack_";
 /// ```
 ///
 /// Nothing is compiled. The pack's files are linked into `OUT_DIR`, or copied if the file system
-/// cannot link files. Packages of one program that embed the same pack share its bytes. If there is
-/// no such pack, ends the build script with the reason.
+/// cannot link files. Packages of one program that embed the same pack share its bytes. If the
+/// dependency offers no such pack, ends the build script with the reason.
 #[inline]
 pub fn embed_from(links: &str, pack: &str) {
     Cargo::demand(&format!("make the pack \"{pack}\""), |cargo| {
@@ -82,7 +83,7 @@ fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
 /// Returns the error for a pack that the dependency does not offer.
 #[inline]
 fn none(links: &str, pack: &str, cargo: &Cargo) -> Error {
-    // Cargo converted the keys to capitals; the index's path contains the original name.
+    // Cargo converts the keys to capitals, but the path of the index contains the original name.
     let stem = |path: &String| {
         Path::new(path).file_stem().map(|stem| format!("\"{}\"", stem.to_string_lossy()))
     };

@@ -1,4 +1,4 @@
-//! Tracks the modules of a build: decides where each image comes from, then makes the images.
+//! Decides where each image of each module comes from, then makes the images.
 
 use super::kernel_parameters::{Described, Descriptions};
 use super::missing_tool::{MissingTool, NotMade};
@@ -220,7 +220,7 @@ pub(super) fn announce(run: &Run<'_>, jobs: &[ModuleJob<'_>], folder: &Path) {
         for image in &job.images {
             let Source::Prebuilt(image, why) = &image.source else { continue };
             match reasons.iter_mut().find(|(reason, _)| reason == why) {
-                // Another module has already listed this target.
+                // A different module has already listed this target.
                 Some((_, targets)) if targets.contains(&image.target.as_str()) => {}
                 Some((_, targets)) => targets.push(image.target.as_str()),
                 None => reasons.push((why, vec![image.target.as_str()])),
@@ -238,8 +238,10 @@ pub(super) fn announce(run: &Run<'_>, jobs: &[ModuleJob<'_>], folder: &Path) {
 }
 
 impl MadeModule<'_> {
-    /// Checks that the images have the kernels that build.rs requires. Returns an error that names
-    /// every image without a required kernel, and lists the kernels in the image.
+    /// Checks that the images contain the kernels that build.rs requires.
+    ///
+    /// Returns an error that names every image without a required kernel, and lists the kernels in
+    /// the image.
     pub(super) fn check_kernels(&self) -> Result<(), Error> {
         let mut lines = Vec::new();
         let for_gpus = self.images.iter().filter(|it| it.image.target.is_gpu());

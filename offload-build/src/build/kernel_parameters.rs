@@ -1,11 +1,11 @@
 //! Reads the parameters of kernels from their sources.
 //!
-//! If a module is only for the CPU, clang describes its kernels as C++ for the host, even if
-//! another compiler makes the image. If clang refuses the source, the build still succeeds, and the
-//! index contains the reason.
+//! If a module is only for the CPU, clang describes its kernels as C++ for the host, even if a
+//! different compiler makes the image. If clang rejects the source, the build still succeeds, and
+//! the index contains the reason.
 //!
-//! If nvcc makes an image, clang reads the sources on request. If clang refuses a source, its
-//! kernels have no signatures, and the build warns.
+//! If nvcc makes an image, clang reads the sources only on request. If clang rejects a source, the
+//! source's kernels have no signatures, and the build warns.
 
 use super::prebuilt::{self, Prebuilt};
 use super::run::Run;
@@ -21,25 +21,25 @@ use offload_pack::signature::Signatures;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How messages refer to types that clang reads from a source for the CPU.
+/// The words with which messages refer to types that clang reads from a source for the CPU.
 const AS_CLANG_READS: &str = "according to clang";
 
 /// The known signatures of a module's kernels, and the compilations that find the unknown ones.
 #[derive(Debug, Default)]
 pub(super) struct Descriptions {
-    /// One description for each kind of target for which clang can find the signatures.
+    /// One description for each vendor for whose targets clang can find the signatures.
     by_clang: Vec<Description>,
-    /// The files in which the CPU image's compiler describes the image, and the file that stores
-    /// the signatures read from them.
+    /// The files that the CPU image's compiler writes to describe the image, and the file that
+    /// stores the signatures read from them.
     of_cpu: Option<(Vec<PathBuf>, PathBuf)>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Described {
-    /// The descriptions that clang read from the sources, for each kind of target.
+    /// The descriptions that clang read from the sources, one for each vendor.
     pub(super) by_clang: Vec<signatures::Description>,
-    /// The parameter types in the CPU image, without names; `None` if there is no such image, or if
-    /// its compiler described no types.
+    /// The parameter types in the CPU image, without parameter names. `None` if there is no CPU
+    /// image, or if its compiler described no types.
     pub(super) of_cpu: Option<Signatures>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Described {
 #[derive(Debug)]
 struct Description {
     compilation: Compilation,
-    /// Whether the images are for GPUs. Such images contain the names of their kernels, so kernels
+    /// Whether the images are for GPUs. GPU images contain the names of their kernels, so kernels
     /// without signatures are also known.
     is_of_gpus: bool,
     /// The signatures that an earlier run found.
@@ -56,8 +56,8 @@ struct Description {
 }
 
 impl Descriptions {
-    /// Makes the descriptions of a module from the compilations of its images, each with the vendor
-    /// of its target.
+    /// Creates the descriptions of a module from the compilations of its images. Each compilation
+    /// comes with the vendor of its target.
     pub(super) fn of(run: &Run<'_>, images: &[(Vendor, &Compilation)]) -> Self {
         let mut vendors: Vec<Vendor> = Vec::new();
         let mut this = Self::default();
@@ -146,9 +146,9 @@ impl Description {
         Self { known: known(), is_of_gpus: vendor.is_gpu(), compilation }
     }
 
-    /// Returns how messages refer to the described types.
+    /// Returns the words with which messages refer to the described types.
     fn place(&self) -> String {
-        // For the CPU, clang may describe a source that another compiler compiles.
+        // For the CPU, clang may describe a source that a different compiler compiles.
         let is_read = !self.is_of_gpus && !self.compilation.is_of_crate();
         match self.compilation.targets.first().filter(|_| !is_read) {
             Some(target) => format!("for {target}"),
@@ -156,7 +156,7 @@ impl Description {
         }
     }
 
-    /// Removes and returns clang's messages about the sources that it refused.
+    /// Removes and returns clang's messages about the sources that it rejected.
     fn refusals(&self, run: &Run<'_>) -> Vec<String> {
         let mut undescribed = run.undescribed.borrow_mut();
         let missing = |output: &Option<PathBuf>| {
@@ -169,8 +169,8 @@ impl Description {
         refused.map(|(_, message)| message).collect()
     }
 
-    /// Returns the signatures: the known ones, or those in the LLVM IR from the steps, which are
-    /// then stored for later runs. Returns `None` if the steps described nothing.
+    /// Returns the known signatures, or else reads them from the LLVM IR that the steps wrote, and
+    /// stores them for later runs. Returns `None` if the steps described nothing.
     fn finish(
         self,
         run: &Run<'_>,
@@ -187,13 +187,13 @@ impl Description {
         Ok(Some(found))
     }
 
-    /// Reads the LLVM IR of the described sources, and deletes the files.
+    /// Reads the LLVM IR of the described sources, and deletes the IR files.
     fn read(&self, run: &Run<'_>) -> Result<Signatures, Error> {
         let source = |path: &str| source_of(run, path);
         let mut all = Vec::new();
         for step in &self.compilation.steps {
             let Some(path) = step.output.as_deref().filter(|path| path.is_file()) else { continue };
-            // Read bytes, not text: source names in this file need not be UTF-8.
+            // Read bytes, not text, because source names in the IR need not be UTF-8.
             let text = files::read(path)?;
             let text = String::from_utf8_lossy(&text);
             let found = signatures::read(&text, &source);
@@ -203,7 +203,7 @@ impl Description {
                 return Err(Error::config(why));
             }
             all.push(found);
-            // The file is large and no longer needed.
+            // The IR file is large and no longer needed.
             let _ = fs::remove_file(path);
         }
         Ok(signatures::merge(all))
@@ -257,12 +257,13 @@ fn source_of(run: &Run<'_>, path: &str) -> Option<String> {
     fs::read_to_string(run.cargo.manifest_dir.join(path)).ok()
 }
 
-/// Whether a step wrote no description of its source. Only steps that may fail leave it out.
+/// Whether a step wrote no description of its source. Only steps that may fail can end without a
+/// description.
 fn has_failed(compilation: &Compilation) -> bool {
     compilation.steps.iter().filter_map(|step| step.output.as_deref()).any(|path| !path.is_file())
 }
 
-/// Stores the known signatures of a module, for builds in which nothing is compiled.
+/// Stores the known signatures of a module, for later builds that compile nothing.
 pub(super) fn keep(module: &str, signatures: &Signatures, output: &OutDir) -> Result<(), Error> {
     write_if_changed(&kept(module, output), signatures.to_string().as_bytes())
 }
@@ -271,9 +272,10 @@ fn kept(module: &str, output: &OutDir) -> PathBuf {
     output.work.join(image_file_name(module, "signatures"))
 }
 
-/// Returns the modules of a pack that is not built, with the known parameters of their kernels. The
-/// parameters come from an earlier build, or else from the prebuilt set. A program that is only
-/// checked on a machine without compilers therefore has the same functions for its kernels.
+/// Returns the modules of a pack that is not built, with the known parameters of their kernels.
+///
+/// The parameters come from an earlier build, or else from the prebuilt set. A program that is only
+/// checked, on a machine without compilers, therefore has the same functions for its kernels.
 pub(super) fn of_absent(
     pack: &str,
     modules: Vec<AbsentModule>,
@@ -311,7 +313,7 @@ pub(super) struct AbsentModule {
     pub(super) name: String,
     /// The prefix of the module's file names.
     pub(super) prefix: String,
-    /// The reason why this build reads no sources; `None` if no build would read signatures from
+    /// The reason why this build reads no sources. `None` if no build would read signatures from
     /// them.
     pub(super) needs_signatures: Option<&'static str>,
 }

@@ -1,5 +1,4 @@
-//! Makes a pack: decides where each image comes from, makes the missing ones, and assembles all of
-//! them.
+//! Makes a pack: decides where each image comes from, makes the missing images, and packs them all.
 
 use super::jobs::{self, MadeModule, ModuleJob};
 use super::kernel_parameters;
@@ -65,9 +64,10 @@ impl Run<'_> {
         pack::write(self.name, &packed, self.request, machine, self.output, self.cargo)
     }
 
-    /// Returns the signatures of a module's kernels: those that clang read and, for prebuilt
-    /// images, those of the prebuilt set. Compares them with each other, and with those of the CPU
-    /// image.
+    /// Returns the signatures of a module's kernels.
+    ///
+    /// They are the signatures that clang read and, for prebuilt images, those of the prebuilt set.
+    /// Compares them with each other, and with the signatures in the CPU image.
     ///
     /// If no signatures are known and the images do not name the kernels, returns the reason.
     fn signatures(&self, module: &mut MadeModule<'_>, folder: &Path) -> Result<Signatures, String> {
@@ -106,8 +106,8 @@ impl Run<'_> {
         }
     }
 
-    /// Makes a module's images, but no pack. If a compiler is missing, prebuilt images are not used
-    /// instead.
+    /// Makes a module's images, but no pack. Prebuilt images do not replace images whose compiler
+    /// is missing.
     pub(super) fn make_only_images(&self, module: &PlannedModule) -> Result<(), NotMade> {
         let (mut failures, folder) = (Vec::new(), Path::new(prebuilt::FOLDER));
         let job = ModuleJob::decide(self, module, PrebuiltUse::Never, folder, &mut failures)?;
@@ -124,7 +124,8 @@ impl Run<'_> {
         };
         let refuse = |why: &str| Err(refused(&variable, &value, why));
         match PrebuiltUse::parse(&variable, &value)? {
-            // The set is for all users: it must be optimized, and have the targets of build.rs.
+            // The set serves all users, so it must be optimized and built for the targets of
+            // build.rs.
             PrebuiltUse::Update if self.cargo.package_var("OFFLOAD_ARCH").is_some() => {
                 refuse("a prebuilt set is made for the targets in build.rs: unset OFFLOAD_ARCH")
             }
@@ -182,7 +183,7 @@ impl Run<'_> {
                 rusts.push(rust.version);
             }
         }
-        // Crates of kernels use clang only for linking.
+        // Builds of kernel crates use clang only for linking.
         if let Some(clang) = self.tools.used_clang().filter(|_| has_others) {
             made_with.push(("compiler", clang.version.clone()));
         }

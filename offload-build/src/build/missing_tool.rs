@@ -1,4 +1,4 @@
-//! Describes why this machine's compilers cannot make an image, and what helps.
+//! Explains why this machine's compilers cannot make an image, and how to fix that.
 
 use super::prebuilt::Prebuilt;
 use crate::targets::Target;
@@ -9,7 +9,7 @@ use offload_format::target::{NvidiaArch, similar};
 use std::fmt;
 use std::path::Path;
 
-/// The reason why this machine cannot compile for one target, and what helps.
+/// The reason why this machine cannot compile for one target, and how to fix that.
 #[derive(Debug, Clone)]
 pub(crate) struct MissingTool {
     /// The reason in a few words.
@@ -22,20 +22,21 @@ pub(crate) struct MissingTool {
 }
 
 impl MissingTool {
-    /// Returns the reason if there is no clang of at least this version, which the targets need.
+    /// Returns the reason for a missing clang. `version` is the oldest clang that supports the
+    /// targets.
     pub(crate) fn clang(log: &SearchLog, version: u32) -> Self {
         Self::tool("clang", log, Installable::Clang(version))
     }
 
-    /// Returns the reason if ptxas is missing. Without an architecture, the help is for the
+    /// Returns the reason for a missing ptxas. Without an architecture, the help is for the
     /// architectures that current versions of ptxas support.
     pub(crate) fn ptxas(log: &SearchLog, arch: Option<NvidiaArch>) -> Self {
         let old = arch.is_some_and(|arch| Ptxas::has_dropped(arch.number()));
         Self::tool("ptxas", log, Installable::Ptxas { old, or_ptx: true })
     }
 
-    /// Returns the reason if ptxas is missing outside a build, where no prebuilt image can replace
-    /// it.
+    /// Returns the reason for a ptxas that is missing outside a build, where no prebuilt image can
+    /// be used instead.
     pub(crate) fn ptxas_alone(log: &SearchLog) -> Self {
         Self::tool("ptxas", log, Installable::Ptxas { old: false, or_ptx: false })
     }
@@ -48,7 +49,7 @@ impl MissingTool {
         Self::tool("ROCm", log, Installable::Rocm)
     }
 
-    /// Returns the reason if nvcc lacks a host compiler.
+    /// Returns the reason for an nvcc without a host compiler.
     pub(crate) fn ccbin(nvcc: &Nvcc, why: &str) -> Self {
         let long = format!("{} needs a C++ compiler for the host: {why}", nvcc.path.display());
         Self::lacks(
@@ -62,8 +63,8 @@ impl MissingTool {
         Self { short, long, help: Some(help), kind: ErrorKind::ToolNotFound }
     }
 
-    /// Returns the reason if the package lacks its crate of kernels. (Prebuilt sets contain images
-    /// only for GPUs.)
+    /// Returns the reason for a kernel crate that is missing from the package. For a GPU, a
+    /// prebuilt image may be used instead. For the CPU, the reason contains a fix for build.rs.
     pub(crate) fn left_out(manifest: &Path, target: &Target) -> Self {
         let manifest = manifest.display();
         let short = format!("this package does not contain {manifest}");
@@ -81,7 +82,7 @@ impl MissingTool {
         (&self.long, &self.help) == (&other.long, &other.help)
     }
 
-    /// Returns the reason if the host's C++ compiler, which compiles for the CPU, is missing.
+    /// Returns the reason for a missing C++ compiler of the host, which compiles for the CPU.
     pub(crate) fn cxx(cargo: &Cargo, why: &str) -> Self {
         let long = format!("this target needs a C++ compiler for {}: {why}", cargo.target);
         let short = format!("no C++ compiler for {} was found", cargo.target);
@@ -145,9 +146,11 @@ impl MissingTool {
         Self { short, long, help: None, kind: ErrorKind::ToolFailed }
     }
 
-    /// Returns the reason if clang refuses a command: a flag, or the target. If clang is too old
-    /// for the target, the reason contains both versions, and the help installs a newer clang. For
-    /// a target that is not in the tables, the reason names the closest target in them.
+    /// Returns the reason for a command that clang rejects, because of a flag or the target.
+    ///
+    /// If clang is too old for the target, the reason contains both versions, and the help installs
+    /// a newer clang. If the target is not in the tables, the reason names the closest known
+    /// target.
     pub(crate) fn clang_refusal(clang: &Clang, target: &Target, text: &str) -> Self {
         let refusal = Self::refusal(&clang.path, text);
         let path = clang.path.display();
@@ -194,7 +197,7 @@ impl MissingTool {
         self.help.clone()
     }
 
-    /// Returns the reason alone, for messages that print the searched places and the help
+    /// Returns the reason alone, for messages that list the searched places and the help
     /// separately.
     pub(crate) fn reason(&self) -> String {
         match self.kind {
@@ -216,7 +219,7 @@ impl MissingTool {
 
 #[derive(Debug)]
 pub(crate) enum NotMade {
-    /// The compilers of this machine cannot make the image; a prebuilt one may replace it.
+    /// The compilers of this machine cannot make the image. A prebuilt image may be used instead.
     MissingTool(MissingTool),
     /// The build ends with this error.
     Fatal(Error),
@@ -252,7 +255,7 @@ impl fmt::Display for MissingTool {
     }
 }
 
-/// Returns one message for all targets without an image. It contains each reason only once.
+/// Returns one error for all targets without an image. Its message contains each reason only once.
 pub(crate) fn missing(
     failures: &[(&Target, MissingTool, String)],
     set: Option<&Prebuilt>,
@@ -261,7 +264,7 @@ pub(crate) fn missing(
     for (target, missing, no_prebuilt) in failures {
         let target = target.as_str();
         match groups.iter_mut().find(|(_, other, no)| other.is_same(missing) && no == no_prebuilt) {
-            // Several modules may lack the image for the same target.
+            // The image for this target may also be missing from an earlier module.
             Some((targets, _, _)) if targets.contains(&target) => {}
             Some((targets, _, _)) => targets.push(target),
             None => groups.push((vec![target], missing, no_prebuilt)),
@@ -270,8 +273,8 @@ pub(crate) fn missing(
     let mut message = String::new();
     for (targets, missing, no_prebuilt) in groups {
         message += &format!("no image for {}: {}\n", targets.join(", "), missing.long);
-        // If a compiler refuses a target, the target's name may be misspelt. The reason for a
-        // missing prebuilt image then helps only if the package has a set.
+        // If a compiler rejects a target, the target's name may be misspelt. In that case, the
+        // reason for the missing prebuilt image helps only if the package has a prebuilt set.
         if set.is_some() || missing.kind != ErrorKind::ToolFailed {
             message += &format!("  and no prebuilt image: {no_prebuilt}\n");
         }
@@ -295,7 +298,7 @@ pub(crate) fn missing(
 }
 
 /// Returns the error for a prebuilt set that does not match the package that Cargo is packaging.
-/// Each reason comes with its targets.
+/// `reasons` contains each reason with the targets that it concerns.
 pub(crate) fn stale_package(
     reasons: &[(String, Vec<&str>)],
     has_images: bool,

@@ -1,6 +1,6 @@
 //! The builder [`Build`].
 //!
-//! `make_pack` runs the parts of a build in order:
+//! `make_pack` runs these parts of a build in order:
 //!
 //! | module | does |
 //! |---|---|
@@ -10,8 +10,8 @@
 //! | `kernel_parameters` | describes the parameters of each module's kernels |
 //!
 //! `static_library` does the same for libraries with host code. `packaging` checks the prebuilt set
-//! while Cargo makes a package. `dependency` offers packs to dependents through the key `links`,
-//! and finds the packs that a dependency offers.
+//! while Cargo makes a package. `dependency` offers packs to dependents through Cargo's key
+//! `links`, and finds the packs that a dependency offers.
 
 mod contents;
 mod decide;
@@ -47,7 +47,8 @@ use crate::targets::{self, Product, RequestedTargets, Resolved};
 use crate::toolchain::compilers::{NamedTools, Tools};
 use crate::toolchain::{Cargo, Error};
 
-/// A builder: sources, targets and options, from which [`Build::compile`] makes a pack.
+/// A builder that collects sources, targets and options, from which [`Build::compile`] makes a
+/// pack.
 ///
 /// Paths are relative to the package's folder. The [crate's front page](crate) has an example. Call
 /// the methods below in this order:
@@ -60,8 +61,7 @@ use crate::toolchain::{Cargo, Error};
 /// 4. finish: [`compile`](Build::compile), or [`compile_static`](Build::compile_static) for
 ///    `<<<...>>>`.
 ///
-/// For more, see the [next questions](crate#next-questions), with the pages of the guide that
-/// answer them.
+/// The [next questions](crate#next-questions) link to the pages of the guide that answer them.
 #[derive(Debug, Clone, Default)]
 pub struct Build {
     request: Request,
@@ -69,8 +69,8 @@ pub struct Build {
 }
 
 impl Build {
-    /// Compiles, packs, and prints the instructions for Cargo. If the pack cannot be made, ends the
-    /// build script.
+    /// Compiles the sources, makes the pack, and prints the instructions for Cargo. If the pack
+    /// cannot be made, ends the build script.
     ///
     /// ```no_run
     /// let pack = offload_build::Build::new()
@@ -109,9 +109,9 @@ impl Build {
 
     /// Compiles sources with host and device code to a static library, and tells Cargo to link it.
     ///
-    /// Rust calls the host functions like any C function (`extern "C"`), and these functions launch
-    /// the kernels (`<<<...>>>`). If the library cannot be made, ends the build script with the
-    /// reason.
+    /// Rust code calls the host functions like any C function (`extern "C"`). These functions
+    /// launch the kernels (`<<<...>>>`). If the library cannot be made, ends the build script with
+    /// the reason.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};
@@ -149,8 +149,8 @@ impl Build {
     /// Like [`Build::compile_static`], but returns an error instead of ending the build script.
     ///
     /// Returns an error for the reasons listed at [`Build::try_compile`], and if the targets belong
-    /// to several vendors. Flags that request relocatable device code are an error; so is
-    /// [`Build::device_link`] if the compiler cannot link.
+    /// to several vendors. Flags that request relocatable device code are an error. So is
+    /// [`Build::device_link`] if the compiler cannot link device code.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};
@@ -236,8 +236,7 @@ impl Build {
         reserve(Product::Pack(name), || self.make_pack(name, cargo))
     }
 
-    /// Makes a pack without images; `why` is the reason. `modules` contains the name of each
-    /// module, and the prefix of its file names.
+    /// Makes a pack without images. `why` is the reason why there are none.
     fn make_absent(
         &self,
         name: &str,
@@ -257,7 +256,8 @@ impl Build {
         dependency::offer(name, &output, cargo);
         let modules = plan::modules(&self.request, name);
         let absent = |why: &str, skipped: Option<&'static str>| {
-            // Missing sources are no error in a pack without images: no compiler reads them.
+            // In a pack without images, missing sources are not an error, because no compiler reads
+            // them.
             let known = modules.as_ref().map_or(&[][..], Vec::as_slice);
             let absent = known.iter().map(|(name, module)| AbsentModule {
                 name: name.clone(),

@@ -58,8 +58,8 @@ impl Run<'_> {
         }
     }
 
-    /// Warns during `cargo package` if the package lacks the file with the known kernel parameters.
-    /// The package's users, and docs.rs, may lack clang.
+    /// Warns during `cargo package` if the package lacks the file of known kernel parameters. Users
+    /// of the package, and docs.rs, may lack clang and then need the file.
     pub(crate) fn check_packaged_signatures(
         &self,
         known: &Signatures,
@@ -83,8 +83,8 @@ impl Run<'_> {
     }
 }
 
-/// Whether the prebuilt set must contain an image for this target: it must be for a GPU, and no
-/// source may supply its image.
+/// Whether the prebuilt set must contain an image for this target. The set must if the target is a
+/// GPU and no source supplies its image.
 fn is_compiled(module: &PlannedModule, target: &Target) -> bool {
     let is_supplied = |source: &&PlannedSource| match source.recipe(target) {
         Some(Recipe::Supplied) => true,

@@ -1,4 +1,5 @@
-//! Paths in prebuilt sets, which are the same on every machine.
+//! Converts between this machine's paths and the names in prebuilt sets, which are the same on
+//! every machine.
 
 use crate::output::OutDir;
 use crate::toolchain::Cargo;
@@ -18,7 +19,7 @@ pub(crate) struct Setting<'a> {
 impl Setting<'_> {
     /// Replaces this machine's paths in the text with names that are the same on every machine.
     pub(super) fn portable(&self, text: &str) -> String {
-        // Replace longer paths first, because a folder may be inside another folder.
+        // Replace longer paths first, because one folder may contain another.
         let mut folders: Vec<(String, usize)> = Vec::new();
         for (index, folder) in self.folders.iter().enumerate() {
             let folder = folder.display().to_string();
@@ -44,7 +45,7 @@ impl Setting<'_> {
         }
     }
 
-    /// Returns the header of this crate with this name, if any.
+    /// Returns the name without its angle brackets if it is the name of a header of this crate.
     pub(super) fn header<'n>(&self, name: &'n str) -> Option<&'n str> {
         let header = name.strip_prefix('<')?.strip_suffix('>')?;
         self.output.header_name(&self.output.include().join(header)).is_some().then_some(header)

@@ -1,8 +1,8 @@
 //! The prebuilt set: images in a package, for builds that lack a compiler.
 //!
-//! The set is a folder with one file for each image and a manifest for each module:
-//! `<pack>.manifest` for the module of the build's own files, `<pack>.<module>.manifest` for a
-//! named module:
+//! The set is a folder with one file for each image and a manifest for each module. The manifest of
+//! the unnamed module is `<pack>.manifest`, and that of a named module is
+//! `<pack>.<module>.manifest`. This is a manifest:
 //!
 //! ```text
 //! offload-prebuilt 1
@@ -21,28 +21,28 @@
 //! ```
 //!
 //! A manifest lists this crate's own headers by their names in `#include`, because their paths in
-//! `OUT_DIR` differ on each machine. If build.rs names a folder outside the package, the manifest
-//! lists its position, `<folder 1>`. System headers are not inputs of a set. A `.gitattributes`
-//! beside the manifests keeps git from changing the files.
+//! `OUT_DIR` differ on each machine. If build.rs names folders outside the package, the manifest
+//! lists their numbers, such as `<folder 1>`. System headers are not inputs of a set. A
+//! `.gitattributes` file beside the manifests keeps git from changing the files' bytes.
 //!
-//! The lines after the inputs list the files that compilers looked for: see `surroundings.rs`.
+//! The lines after the inputs list where compilers looked for files (see `surroundings.rs`).
 //!
-//! A package does not contain its crates of kernels in Rust, because Cargo leaves out folders with
-//! a `Cargo.toml`. The files of such a crate are inputs of the set, and so are those of its path
-//! dependencies, which may be outside the package: `../shared/src/lib.rs`. These files are compared
-//! only in the package's own builds, where the crates exist.
+//! A package does not contain its Rust kernel crates, because Cargo leaves out folders with a
+//! `Cargo.toml`. The files of a kernel crate are inputs of the set. So are the files of its path
+//! dependencies, which may be outside the package, such as `../shared/src/lib.rs`. These files are
+//! compared only in the package's own builds, where the crates exist.
 //!
 //! A set may contain only the parameters of kernels, without images. If clang is missing, a build
 //! that is only for the CPU uses these parameters under the same conditions as images.
 //!
-//! The build uses an image if build.rs's options are the same and every input has the same bytes.
-//! The manifest lists the compiler and the optimization for readers only: a machine that uses the
-//! set lacks the compiler, so it cannot be compared. The listed optimization is the level in the
-//! compilers' options: Cargo's `opt-level` for clang with this crate's header, 3 for vendors'
-//! compilers. If build.rs sets a level, the level is one of its options, so it is compared. Cargo's
-//! own level is not compared, so a dev build can use the set of a release build. This crate's
-//! headers are compared only in the package's own builds, because a published package may be built
-//! with another version of this crate.
+//! The build uses an image if build.rs's options are unchanged and every input's bytes are
+//! unchanged. The manifest lists the compiler and the optimization for readers only. A machine that
+//! uses the set lacks the compiler, so its version cannot be compared. The listed optimization is
+//! the level in the compilers' options: Cargo's `opt-level` for clang with this crate's header, and
+//! 3 for vendors' compilers. If build.rs sets a level, that level is one of its options and is
+//! therefore compared. Cargo's own level is not compared, so a dev build can use the set of a
+//! release build. This crate's headers are compared only in the package's own builds, because a
+//! published package may be built with a different version of this crate.
 
 use super::portable::Setting;
 use super::surroundings::{self, Surroundings};
@@ -70,7 +70,7 @@ pub(super) enum PrebuiltUse {
 }
 
 impl PrebuiltUse {
-    /// Parses the value of `OFFLOAD_PREBUILT`; `variable` is the name of the variable that is set.
+    /// Parses the value of `OFFLOAD_PREBUILT`. `variable` is the name of the variable that is set.
     ///
     /// Returns an error for an unknown word.
     pub(super) fn parse(variable: &str, value: &str) -> Result<Self, Error> {
@@ -89,7 +89,7 @@ pub(super) fn refused(variable: &str, value: &str, why: &str) -> Error {
     Error::config(format!("{variable} is '{value}', but {why}"))
 }
 
-/// The folder of the set, unless build.rs names another folder.
+/// The folder of the set, unless build.rs names a different one.
 pub(super) const FOLDER: &str = "prebuilt";
 
 const FIRST_LINE: &str = "offload-prebuilt 1";
@@ -104,9 +104,10 @@ pub(crate) struct Prebuilt {
     inputs: Vec<(String, ContentHash)>,
     surroundings: Surroundings,
     images: Vec<(String, ContentHash, String)>,
-    /// The hash and the name of the file with the parameters of the kernels, if the set has one.
+    /// The hash and the name of the file with the kernels' parameters, if the set contains one.
     signatures: Option<(ContentHash, String)>,
-    /// The reason why the set does not match this build, once the reason is known.
+    /// The result of comparing the set with this build, once known: the reason for a mismatch, or
+    /// `None`.
     misfit: OnceCell<Option<String>>,
 }
 
@@ -129,7 +130,7 @@ fn absolute_path(options: &str) -> Option<&str> {
 }
 
 /// Returns the start of a module's file names in the set. `prefix` is the module's name and a
-/// period; it is empty for the module of the build's own files.
+/// period, or empty for the unnamed module.
 pub(super) fn stem(pack: &str, prefix: &str) -> String {
     format!("{pack}.{prefix}").trim_end_matches('.').to_owned()
 }
@@ -139,16 +140,16 @@ pub(crate) fn manifest_path(folder: &Path, stem: &str) -> PathBuf {
     folder.join(format!("{stem}.manifest"))
 }
 
-/// Returns the reason why a package has no kernel parameters. `stem` is the start of the module's
-/// file names.
+/// Returns the reason why a prebuilt set has no kernel parameters. `stem` is the start of the
+/// module's file names.
 pub(super) fn no_signatures(folder: &Path, stem: &str) -> String {
     let file = folder.join(image_file_name(stem, "signatures"));
     format!("the prebuilt set has no {}", file.display())
 }
 
 impl Prebuilt {
-    /// Reads the set of a module whose file names start with `stem`; `None` if the package has no
-    /// such set.
+    /// Reads the set of a module whose file names start with `stem`. Returns `None` if the package
+    /// has no such set.
     pub(crate) fn load(folder: &Path, stem: &str) -> Result<Option<Self>, Error> {
         let manifest = manifest_path(folder, stem);
         let text = match fs::read_to_string(&manifest) {
@@ -213,8 +214,8 @@ impl Prebuilt {
         &self.compilers
     }
 
-    /// Returns the reason if the set does not match this build, because its options or inputs
-    /// differ.
+    /// Returns the reason if the set does not match this build because of different options or
+    /// inputs.
     fn misfit(&self, setting: &Setting<'_>) -> Option<String> {
         let manifest = self.manifest.display();
         let cargo = setting.cargo;
@@ -261,8 +262,8 @@ impl Prebuilt {
     }
 
     /// Whether an input belongs to a crate that is missing here. `cargo package` leaves out folders
-    /// with a separate manifest. So does `cargo vendor`, which does not mark packages from git. A
-    /// package may also have been moved away from neighbouring crates.
+    /// with a separate manifest. So does `cargo vendor`, which does not mark packages from git as
+    /// packaged. A package may also have been moved away from the neighbouring crates.
     fn is_left_out(&self, input: &str, is_packaged: bool, cargo: &Cargo) -> bool {
         let is_absent = |manifest: &Path| {
             if !self.inputs.iter().any(|(name, _)| Path::new(name) == manifest) {
@@ -271,7 +272,8 @@ impl Prebuilt {
             let path = cargo.manifest_dir.join(manifest);
             let is_folder_missing = !path.parent().is_some_and(Path::exists);
             if manifest.starts_with("..") {
-                // A file outside an unpacked package belongs to a different package.
+                // In an unpacked package, a path outside the package's folder leads to a different
+                // package.
                 is_packaged || !path.is_file()
             } else {
                 is_folder_missing || (is_packaged && !path.is_file())
@@ -279,7 +281,7 @@ impl Prebuilt {
         };
         let input = Path::new(input);
         if input.file_stem().is_some_and(|it| it == "rust-toolchain") {
-            // The file may be in a parent folder of the crate, and this folder has no manifest.
+            // The file may be in a parent folder of the crate, which has no manifest.
             let folder = input.parent().unwrap_or(Path::new(""));
             for (name, _) in &self.inputs {
                 let name = Path::new(name);
@@ -302,8 +304,8 @@ impl Prebuilt {
         }
     }
 
-    /// Returns the kernels' parameters, even if the set does not match this build, or the reason
-    /// why the set lacks them.
+    /// Returns the kernels' parameters even if the set does not match this build, or else the
+    /// reason why the set lacks them.
     pub(crate) fn recorded_signatures(&self, cargo: &Cargo) -> Result<Signatures, String> {
         let manifest = self.manifest.display();
         cargo.watch(&self.manifest);
@@ -352,21 +354,23 @@ impl Prebuilt {
     }
 }
 
-/// Returns a file name from a manifest if the name contains no folder: the file must be in the
+/// Returns a file name from a manifest, or `None` if it contains a folder. The file must be in the
 /// set's folder.
 fn file_name(text: &str) -> Option<String> {
     (!text.contains(['/', '\\'])).then(|| text.to_owned())
 }
 
-/// Whether a file differs only in its line endings from the file with this hash.
+/// Whether the file would have this hash if its line endings were Unix's.
 fn has_other_line_ends(path: &Path, recorded: ContentHash) -> bool {
     let Ok(text) = fs::read_to_string(path) else { return false };
     ContentHash::of_bytes(text.replace("\r\n", "\n").as_bytes()).is_ok_and(|hash| hash == recorded)
 }
 
-/// Writes the prebuilt set: these images, the parameters of kernels, and the manifest with the
-/// inputs. `made_with` lists the tools and the optimization levels, which the manifest contains
-/// only for readers.
+/// Writes the prebuilt set: these images, the kernels' parameters, and the manifest with the
+/// inputs.
+///
+/// `made_with` lists the tools and the optimization levels, which the manifest contains only for
+/// readers.
 ///
 /// Returns an error if the set would contain a path that is valid only on this machine.
 pub(crate) fn update(

@@ -7,7 +7,7 @@ use crate::targets::{Product, Target};
 use crate::toolchain::compilers::Tools;
 use crate::toolchain::{Cargo, Error};
 
-/// The targets of a build, and whether the build compiles anything; from
+/// The targets of a build, and whether it compiles anything: the result of
 /// [`Build::resolve`](crate::Build::resolve).
 #[derive(Debug, Clone)]
 pub struct ResolvedTargets {
@@ -17,11 +17,11 @@ pub struct ResolvedTargets {
 
 /// The CUDA toolkit of a build, from [`Build::toolkit_version`](crate::Build::toolkit_version).
 ///
-/// Versions are ordered; an absent toolkit is less than any version.
+/// Versions are ordered. A missing toolkit is less than any version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToolkitVersion {
-    /// Nothing is compiled, so the build did not search for nvcc: see
-    /// [`Build::is_skipped`](crate::Build::is_skipped).
+    /// The build compiles nothing (see [`Build::is_skipped`](crate::Build::is_skipped)), so it did
+    /// not search for nvcc.
     NotAsked,
     /// There is no nvcc.
     Missing,
@@ -49,8 +49,8 @@ impl Build {
     /// Returns the version of the CUDA toolkit whose nvcc this build would use.
     ///
     /// This nvcc is the one set with [`Build::nvcc`], or else the one that
-    /// [`Compiler::Nvcc`](crate::Compiler::Nvcc) would find. If build.rs or a variable names an
-    /// nvcc that cannot be used, ends the build script.
+    /// [`Compiler::Nvcc`](crate::Compiler::Nvcc) would find. Ends the build script if build.rs or a
+    /// variable names an nvcc that cannot be used.
     ///
     /// ```no_run
     /// use offload_build::ToolkitVersion;
@@ -68,9 +68,9 @@ impl Build {
     /// Returns the targets of the build so far, without compiling anything.
     ///
     /// Use the result for `cfg` flags and to choose sources. [`Build::compile`] builds for the same
-    /// targets, unless later calls change them: [`Build::arch`], [`Build::supports`], and sources
-    /// or compilers for one vendor. Ends the build script with the reason if the build has no valid
-    /// list of targets.
+    /// targets, unless later calls change them. Such calls are [`Build::arch`],
+    /// [`Build::supports`], and those that add sources or select compilers for one vendor. Ends the
+    /// build script with the reason if the build has no valid list of targets.
     ///
     /// ```no_run
     /// let mut build = offload_build::Build::new();
@@ -123,8 +123,8 @@ impl Build {
 impl ResolvedTargets {
     /// Returns the canonical names of the targets, without duplicates, in the order of the list.
     ///
-    /// If the build is skipped, these are the targets that are known without running a tool:
-    /// `native`, `all-major` and `all` add none.
+    /// If the build is skipped, the list contains only targets that are known without running a
+    /// tool. In that case, `native`, `all-major` and `all` add no targets.
     pub fn targets(&self) -> impl Iterator<Item = &str> {
         self.targets.iter().map(Target::as_str)
     }

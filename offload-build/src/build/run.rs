@@ -1,4 +1,4 @@
-//! One build: the state that its parts share, and the code that runs its steps.
+//! Runs the steps of one build, and holds the state that the build's parts share.
 
 use super::portable::Setting;
 use super::prebuilt;
@@ -29,8 +29,8 @@ pub(crate) struct Run<'a> {
     pub(super) seen: Seen,
     /// Probe results shared by all modules.
     probed: RefCell<Vec<(String, Option<String>)>>,
-    /// The compilers' messages about sources that they could not describe, each with the missing
-    /// output file.
+    /// The compilers' messages about sources that they could not describe, each with the output
+    /// file that was not written.
     pub(super) undescribed: RefCell<Vec<(Option<PathBuf>, String)>>,
 }
 
@@ -69,7 +69,8 @@ impl<'a> Run<'a> {
         for source in &module.sources {
             folders.extend_from_slice(&source.options.includes);
         }
-        // As compilations do, watch these folders: after a new header, the set may not match.
+        // Watch these folders, as compilations do, because a new header in them can make the set
+        // stale.
         folders.iter().for_each(|folder| self.cargo.watch_folder(folder));
         folders
             .retain(|folder| folder.is_absolute() && !folder.starts_with(&self.cargo.manifest_dir));
@@ -81,7 +82,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns a compiler's answer to this probe, or the answer of an earlier probe with the same
+    /// Runs a probe and returns its result, or returns the result of an earlier probe with the same
     /// question.
     pub(crate) fn ask(
         &self,
@@ -129,8 +130,8 @@ impl<'a> Run<'a> {
                     *before += first;
                 }
                 step.module = module;
-                // The errors for one target per module are enough: those for other targets are
-                // mostly the same.
+                // The errors for one target per module are enough, because other targets mostly
+                // have the same errors.
                 step.goes_on = known.is_none() && step.kind.reads_sources();
                 steps.push(step);
             }
@@ -142,8 +143,8 @@ impl<'a> Run<'a> {
             }
         }
         for step in &mut steps {
-            // A step that must not fail waits for the compilation, so that the compiler reports the
-            // source's errors first.
+            // A describing step that must not fail waits for all compilations, so that the compiler
+            // reports the source's errors first.
             if step.kind == (StepKind::Describe { may_fail: false }) {
                 step.after.extend_from_slice(&compilations);
             }
@@ -184,9 +185,10 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Shows each compiler warning once: most are repeated for every target, every source that
-    /// includes a header, and every template instance. `cargo build -vv` shows the rest of the
-    /// output.
+    /// Shows each compiler warning once.
+    ///
+    /// Most warnings are repeated for every target, every source that includes a header, and every
+    /// template instance. `cargo build -vv` shows the rest of the output.
     fn pass_on(&self, printed: &[Printed]) {
         let mut shown: Vec<String> = Vec::new();
         for Printed { output, text, failed } in printed {

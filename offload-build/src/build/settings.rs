@@ -16,7 +16,7 @@ setters_of_modules!(
 );
 
 impl Build {
-    /// Requires this kernel in every GPU image of the build's own files.
+    /// Requires this kernel in every GPU image made from the build's own files.
     ///
     /// [`Module::requires_kernel`](crate::Module::requires_kernel) does the same for a module.
     ///
@@ -38,7 +38,8 @@ impl Build {
         self
     }
 
-    /// Sets the code object version of AMD images. The default is the compiler's (6 in clang 22).
+    /// Sets the code object version of AMD images. The default is the compiler's own default (6 in
+    /// clang 22).
     ///
     /// ROCm's runtime supports version 5 since ROCm 5.5, and version 6 since ROCm 6.3. Generic
     /// targets need version 6.
@@ -51,7 +52,7 @@ impl Build {
         self
     }
 
-    /// Sets the clang to use, in place of `OFFLOAD_CLANG` and the usual places.
+    /// Sets the clang to use, instead of one from `OFFLOAD_CLANG` or the usual places.
     ///
     /// ```
     /// offload_build::Build::new().clang("/opt/llvm-22/bin/clang");
@@ -61,7 +62,7 @@ impl Build {
         self
     }
 
-    /// Sets the ptxas to use, in place of `OFFLOAD_PTXAS` and the usual places.
+    /// Sets the ptxas to use, instead of one from `OFFLOAD_PTXAS` or the usual places.
     ///
     /// ```
     /// offload_build::Build::new().ptxas("/opt/cuda/bin/ptxas");
@@ -71,7 +72,7 @@ impl Build {
         self
     }
 
-    /// Sets the nvcc to use, in place of `NVCC`, the other variables and the usual places.
+    /// Sets the nvcc to use, instead of one from `NVCC`, the other variables or the usual places.
     ///
     /// This method has an effect only with [`Compiler::Nvcc`] or [`Compiler::ClangCuda`].
     ///
@@ -83,8 +84,8 @@ impl Build {
         self
     }
 
-    /// Sets how many compilers may run at a time for this pack, at least one. The variable
-    /// `OFFLOAD_JOBS` overrides this number.
+    /// Sets how many compilers may run at a time for this pack. The number is at least one. The
+    /// variable `OFFLOAD_JOBS` overrides it.
     ///
     /// The default is the number that `cargo build -j` allows. Set a lower number for compilers
     /// that need much memory.
@@ -100,8 +101,9 @@ impl Build {
     /// Sets the folder of the prebuilt set. The default is `prebuilt`.
     ///
     /// `OFFLOAD_PREBUILT=update cargo build --release` writes the set. If a later build lacks a
-    /// compiler, the compiler's images come from this set, as long as sources and options are the
-    /// same. In a workspace, `OFFLOAD_PREBUILT_<package>=update` writes the set of one package.
+    /// compiler, it uses the images in this set instead, as long as the sources and the options are
+    /// unchanged. In a workspace, `OFFLOAD_PREBUILT_<package>=update` writes the set of one
+    /// package.
     ///
     /// ```
     /// offload_build::Build::new().prebuilt("kernels/prebuilt");
@@ -114,7 +116,7 @@ impl Build {
     /// Declares that programs with this pack are linked with the linker script below.
     ///
     /// Without this call, a pack of more than 1.5 GiB is an error with GNU ld for x86-64. The
-    /// script puts packs after everything else:
+    /// script places packs after all other sections:
     ///
     /// ```text
     /// /* large.ld */
@@ -161,16 +163,16 @@ impl Build {
     ///     .compile_static("launch");
     /// ```
     ///
-    /// - Calls between sources are not inlined.
+    /// - The compiler does not inline calls between sources.
     /// - Device functions of two libraries in one program need different names, as host functions
     ///   do.
-    /// - For each target, only sources that support it are linked. If a function is missing for one
-    ///   target, that is an error.
+    /// - For each target, only sources that support it are linked. A function that is missing for
+    ///   one target is an error.
     /// - nvcc links machine code. The driver links PTX when the program loads it, so every source
-    ///   has to support this PTX target.
+    ///   must support a PTX target that is listed.
     /// - clang needs version 19 or newer, and does not link PTX.
     ///
-    /// The sources of a pack's module are always linked. In a pack this call is an error.
+    /// In a pack, this call is an error, because the sources of a pack's module are always linked.
     pub fn device_link(&mut self) -> &mut Self {
         self.request.device_link = true;
         self
@@ -195,13 +197,13 @@ impl Build {
         self
     }
 
-    /// Sets whether the build prints the lines that make Cargo link a [static
+    /// Sets whether the build prints the lines that tell Cargo to link a [static
     /// library](Build::compile_static).
     ///
     /// The default is true. Build scripts that print these lines themselves can use
     /// [`link_folders`](crate::StaticLibrary::link_folders) and
-    /// [`link_libraries`](crate::StaticLibrary::link_libraries). The lines that make Cargo run the
-    /// build script again are always printed.
+    /// [`link_libraries`](crate::StaticLibrary::link_libraries). The build always prints the lines
+    /// that tell Cargo when to rerun the build script.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};

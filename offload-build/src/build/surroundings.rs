@@ -1,15 +1,15 @@
-//! The file searches by compilers, and the environment of crates of kernels, at the time when a
-//! prebuilt set was made. If a compiler would find different files now, the set does not match.
+//! Records where compilers searched for files, and the environment of kernel crates, when a
+//! prebuilt set was made. If a compiler would now find different files, the set does not match.
 //!
 //! | line of a manifest | contents |
 //! |---|---|
 //! | `folder`, `name`, `any` | folders of the package in which files were looked up, and either the names of these files, or `any` for all names |
 //! | `there` | a file that was found |
-//! | `tree`, `package`, `variable` | inputs of a crate of kernels in Rust, as in `compile/cache.rs` |
+//! | `tree`, `package`, `variable` | inputs of a Rust kernel crate, as in `compile/cache.rs` |
 //!
-//! A compiler may read a new file in place of another one, or the new file may change the result of
-//! `__has_include`. For `any`, only the names of headers are compared: Cargo, git and users add
-//! other files to a package.
+//! A compiler may read a new file instead of the recorded one, or the new file may change the
+//! result of `__has_include`. For `any`, the build compares only the names of headers, because
+//! Cargo, git and users add other files to a package.
 
 use super::portable::Setting;
 use crate::compile::inputs::{Input, InputKind, Inputs};
@@ -31,7 +31,7 @@ impl Surroundings {
     pub(super) fn read_line(&mut self, key: &str, value: &str) -> Option<()> {
         match key {
             "folder" => {
-                // A folder after names begins a new search.
+                // A `folder` line after `name` lines begins a new search.
                 if self.lookups.last().is_none_or(|it| it.any || !it.names.is_empty()) {
                     self.lookups.push(Lookup::default());
                 }
@@ -49,12 +49,12 @@ impl Surroundings {
         Some(())
     }
 
-    /// Returns the start of a message about what has changed; the caller adds the time of the
-    /// change.
+    /// Returns the start of a message about what has changed. The caller completes the message with
+    /// the manifest's name.
     pub(super) fn change(&self, setting: &Setting<'_>, is_packaged: bool) -> Option<String> {
         let seen = Seen::default();
         for lookup in &self.lookups {
-            // Cargo adds files to a package, and omits some.
+            // Cargo adds files to a package and leaves others out.
             if lookup.any && is_packaged {
                 continue;
             }
@@ -102,7 +102,7 @@ fn found(lookup: &Lookup, setting: &Setting<'_>, seen: &Seen) -> Vec<String> {
     found
 }
 
-/// Whether a file may be a header, by its name. C++ headers may have no extension.
+/// Whether a file's name may be that of a header. C++ headers may have no extension.
 fn is_header(name: &Path) -> bool {
     const EXTENSIONS: [&str; 20] = [
         "h", "hh", "hpp", "hxx", "h++", "cuh", "hip", "inc", "inl", "ipp", "tpp", "tcc", "def",
@@ -120,15 +120,15 @@ fn is_header(name: &Path) -> bool {
     false
 }
 
-/// Whether a set compares an environment variable. Cargo sets the other variables, which depend on
-/// the machine and the build.
+/// Whether a set compares an environment variable. The variables that are not compared are set by
+/// Cargo, and depend on the machine and the build.
 pub(super) fn is_compared(variable: &str) -> bool {
     !matches!(variable, "OUT_DIR" | "TARGET" | "HOST" | "OPT_LEVEL" | "DEBUG")
         && !variable.starts_with("CARGO")
         && !variable.starts_with("RUSTC")
 }
 
-/// Writes the lines about where compilers and crates looked for files.
+/// Writes the lines that record where compilers and crates looked for files.
 ///
 /// If one of the names is an absolute path, returns it as an error.
 pub(super) fn write(

@@ -1,6 +1,6 @@
-//! Tests whether targets can be built on this machine: builds a small kernel for each target with
-//! the code that builds packs. A compiler's list of targets is no proof: the driver accepts some
-//! targets that the backend refuses, or for which it crashes.
+//! Tests which targets this machine can build for: builds a small kernel for each target with the
+//! code that builds packs. A compiler's list of targets is no proof, because the driver accepts
+//! some targets that the backend rejects or crashes on.
 
 use super::missing_tool::NotMade;
 use super::run::Run;
@@ -16,7 +16,7 @@ const NAME: &str = "trial";
 const KERNEL: &str = "extern \"C\" __global__ void trial(float *x) { x[threadIdx.x] = 1.0f; }\n";
 
 /// A build of small kernels with one of Cargo's profiles. Its files are in `OUT_DIR`, a temporary
-/// folder, which is removed when this value is dropped.
+/// folder. Dropping this value removes the folder.
 #[derive(Debug)]
 pub(crate) struct Trial<'a> {
     build: Build,
@@ -38,8 +38,8 @@ impl<'a> Trial<'a> {
 
     /// Builds the kernel for a target.
     ///
-    /// Returns an error with the reason if a build would fail. For a missing tool, the error only
-    /// reports that it is missing.
+    /// Returns an error with the reason if a build would fail. If a tool is missing, the error
+    /// reports only that fact.
     pub(crate) fn run(&self, target: &Target) -> Result<(), String> {
         let request = &self.build.request;
         let modules = plan::modules(request, NAME)
@@ -57,8 +57,8 @@ impl<'a> Trial<'a> {
         let made = modules.iter().try_for_each(|module| run.make_only_images(module));
         made.map_err(|why| match why {
             NotMade::MissingTool(missing) => missing.reason(),
-            // Omit lines with the trial's paths: these files no longer exist when a user reads the
-            // message.
+            // Omit lines with the trial's paths, because these files no longer exist when a user
+            // reads the message.
             NotMade::Fatal(error) => self.without_paths(&error.to_string()),
         })
     }
@@ -71,7 +71,7 @@ impl<'a> Trial<'a> {
 
 impl Drop for Trial<'_> {
     fn drop(&mut self) {
-        // Ignore errors: remaining files are small, and in the system's folder for temporary files.
+        // Ignore errors, because remaining files are small and in the system's temporary folder.
         let _ = fs::remove_dir_all(&self.tools.cargo.out_dir);
     }
 }

@@ -1,4 +1,4 @@
-//! Command lines that make a code object for AMD's GPUs: clang, with lld.
+//! Makes the command lines with which clang and lld build a code object for AMD's GPUs.
 
 use super::device::{Device, is_bitcode, link_inputs};
 use super::line::Line;
@@ -12,8 +12,8 @@ impl Compilations<'_> {
     pub(crate) fn amdgpu(&self, id: TargetId<'_>, clang: &Clang) -> Compilation {
         let mut compilation = self.compilation("hsaco", &clang.with_lld());
         let target = self.target();
-        // Generic targets need `-mcode-object-version`: older compilers default to a code object
-        // version that does not support these targets.
+        // Generic targets need `-mcode-object-version`, because older compilers default to a code
+        // object version without these targets.
         let generic = amdgpu::is_generic(id.processor()).then_some(amdgpu::FIRST_GENERIC_VERSION);
         let version = self.code_object_version.or(generic).or(self.sdk.code_object_version);
         let device = Device {
@@ -21,7 +21,8 @@ impl Compilations<'_> {
             direct: Line::of(&["--target=amdgcn-amd-amdhsa"]).one(format!("-mcpu={target}")),
             version: version.map(|version| format!("-mcode-object-version={version}").into()),
             describe: &[],
-            // If clang finds a newer ROCm, it adds headers that replace the C++ library's.
+            // With a newer version of ROCm, clang adds headers that replace those of the C++
+            // library.
             without_sdk: &["--hip-version=3.5"],
             is_for_ptxas: false,
             has_64_lanes: sdk::wavefront_size(id.processor()) == 64,

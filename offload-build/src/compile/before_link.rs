@@ -1,11 +1,11 @@
-//! Sources that the build writes before a link, from the contents of the objects.
+//! Handles sources that the build writes before a link, from the contents of the objects.
 
 use offload_format::image::{GlobalSymbol, global_symbols};
 use std::fs;
 use std::path::PathBuf;
 
 /// A source that is compiled during a link. The linker's command must be known before the objects
-/// exist, so it does not name the source, but a file of arguments.
+/// exist, so it names a file of arguments instead of the source.
 #[derive(Debug)]
 pub(super) struct LateSource {
     pub(super) source: PathBuf,
@@ -15,8 +15,8 @@ pub(super) struct LateSource {
 }
 
 impl LateSource {
-    /// Writes the files; without a text, the linker needs no source. If this fails, the linker
-    /// reports the missing files.
+    /// Writes the source and the file of arguments. Without a text, the linker gets no source. If
+    /// writing fails, the linker reports the missing files.
     pub(super) fn write(&self, text: Option<String>) {
         let mut arguments = String::new();
         if let Some(text) = text {
@@ -29,7 +29,8 @@ impl LateSource {
     }
 }
 
-/// Returns the bytes of objects; empty for an unreadable object, which the linker reports.
+/// Returns the bytes of each object. An unreadable object gives no bytes here, and the linker
+/// reports it.
 pub(super) fn read(objects: &[PathBuf]) -> Vec<Vec<u8>> {
     objects.iter().map(|object| fs::read(object).unwrap_or_default()).collect()
 }

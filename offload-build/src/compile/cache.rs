@@ -1,5 +1,5 @@
-//! Records of the inputs of each image. When a build script runs again, it compiles only images
-//! whose inputs changed.
+//! Records the inputs of each image. When a build script runs again, it compiles only images whose
+//! inputs changed.
 //!
 //! Each image has a [record](mod@record) beside it:
 //!
@@ -8,7 +8,7 @@
 //! | `key` | the hash of the command lines, the tools' identities and the variables that compilers read |
 //! | `image` | the hash of the image |
 //! | `file`, `system` | the hash and the path of a file that was read; `system` is for system headers |
-//! | `tree`, `package`, `variable` | the same for a folder that the build script of a crate of kernels reads, for the files of a package, and for an environment variable |
+//! | `tree`, `package`, `variable` | the hash and the path of a folder that a kernel crate's build script reads, or of a package; the hash and the name of an environment variable |
 //! | `list` | the list of targets, if a file that was read depends on it |
 //! | `folder`, `name` | folders that were searched, and the names that were looked up in them |
 //! | `any`, `found` | whether sources may refer to any file of these folders; a hash of the files found |
@@ -31,7 +31,8 @@ const LIST: &str = "list";
 const FOLDER: &str = "folder";
 const NAME: &str = "name";
 const ANY: &str = "any";
-/// The line after a list of folders and names: the hash of the files that were found.
+/// The key of the line after a list of folders and names, with the hash of the files that were
+/// found.
 const FOUND: &str = "found";
 
 /// The record of an existing image.
@@ -80,7 +81,8 @@ pub(crate) fn fresh(
     if compilation.cpu_descriptions().is_some_and(|(_, kept)| !kept.is_file()) {
         return None;
     }
-    // A device link has no inputs: it reads only objects, whose hashes are in its key.
+    // A device link has no recorded inputs, because it reads only objects, whose hashes are in its
+    // key.
     let is_known = !inputs.files.is_empty() || compilation.reads_only_objects();
     is_known.then_some(Made { image, inputs })
 }
@@ -95,7 +97,7 @@ pub(crate) fn forget(compilation: &Compilation, output: &OutDir) -> Result<(), E
     remove(&compilation.image)
 }
 
-/// Returns the current time by the clock that sets file time stamps.
+/// Returns the current time of the clock that sets file time stamps.
 pub(crate) fn file_time(output: &OutDir) -> Result<SystemTime, Error> {
     let path = output.work.join("started");
     fs::write(&path, [])
@@ -110,9 +112,11 @@ pub(crate) struct Before<'a> {
     pub(crate) start: SystemTime,
 }
 
-/// After the steps have made the image, reads the dependency files; writes and returns the record.
-/// If an input changed after the steps began, writes no record: the compiler may have read the old
-/// file.
+/// Records an image that the steps have made: reads the dependency files, and writes and returns
+/// the record.
+///
+/// If an input changed after the steps began, writes no record, because the compiler may have read
+/// the old file.
 pub(crate) fn record(
     compilation: &Compilation,
     before: Before<'_>,
@@ -140,8 +144,8 @@ pub(crate) fn record(
             continue;
         }
         for path in files {
-            // The build generates this file from a source and its description, which have the same
-            // inputs.
+            // The build generates this file from a source and the source's description. The inputs
+            // of both are recorded.
             if path.starts_with(&output.work) {
                 continue;
             }
@@ -173,8 +177,8 @@ pub(crate) fn record(
         }
         lines.push((FOUND.to_owned(), lookup.state(after).to_string()));
     }
-    // Do not check the time stamps of this crate's headers: only this build writes them, maybe in
-    // the clock tick in which the steps begin.
+    // Do not check the time stamps of this crate's headers. Only this build writes them, possibly
+    // in the clock tick in which the steps begin.
     let mut is_changed = false;
     for input in &inputs.files {
         let is_ours = input.path.starts_with(output.include());
@@ -186,9 +190,9 @@ pub(crate) fn record(
     Ok(Made { image, inputs })
 }
 
-/// Whether a file has changed since before the steps ran, as far as can be detected. Compares the
-/// file's bytes if they were also read before the steps. Also checks the time stamps of the file
-/// and its folders, because an older file may have been moved to this path.
+/// Whether a file has detectably changed since before the steps ran. Compares the file's bytes if
+/// they were also read before the steps. Also checks the time stamps of the file and its folders,
+/// because an older file may have been moved to this path.
 fn has_changed(
     input: &Input,
     compilation: &Compilation,
@@ -224,7 +228,7 @@ fn has_changed(
     false
 }
 
-/// Returns when a file, its name or its attributes last changed.
+/// Returns the time when a file, its name or its attributes last changed.
 #[cfg(unix)]
 fn changed(path: &Path) -> Option<SystemTime> {
     use std::os::unix::fs::MetadataExt;
@@ -234,7 +238,7 @@ fn changed(path: &Path) -> Option<SystemTime> {
     Some(UNIX_EPOCH + seconds + Duration::from_nanos(metadata.ctime_nsec().try_into().ok()?))
 }
 
-/// Returns when a file last changed, if the system stores that time.
+/// Returns the time when a file last changed, if the system stores that time.
 #[cfg(not(unix))]
 fn changed(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
@@ -248,7 +252,7 @@ fn record_path(compilation: &Compilation, output: &OutDir) -> PathBuf {
 /// the identities of tools, and the command lines.
 fn key(compilation: &Compilation, cargo: &Cargo) -> ContentHash {
     let mut key = Parts::default();
-    // After the last step, another version of this crate may process an image differently.
+    // A different version of this crate may process an image differently after the last step.
     key.add(env!("CARGO_PKG_VERSION"));
     for identity in &compilation.identities {
         key.add(identity);

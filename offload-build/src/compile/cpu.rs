@@ -1,5 +1,6 @@
-//! Command lines for the CPU image: a shared object, plain or with a sanitizer. Each command line
-//! is one expression; the steps that run them come first.
+//! Makes the command lines for the CPU image, a shared object that is plain or has a sanitizer. The
+//! methods that return steps come first. The methods after them each return a command line as one
+//! expression.
 
 use super::before_link::{self, LateSource};
 use super::cpu_variables;
@@ -18,7 +19,7 @@ use offload_pack::checks::Check;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The functions that UndefinedBehaviorSanitizer calls to report findings;
+/// The functions that UndefinedBehaviorSanitizer calls to report findings.
 /// `offload/check_reports.h` adds the thread to the reports.
 const REPORTS: [&str; 13] = [
     "add_overflow",
@@ -36,21 +37,22 @@ const REPORTS: [&str; 13] = [
     "nonnull_arg",
 ];
 
-/// The language options. They make `char` signed as on GPUs (it is unsigned by default on Arm), and
-/// accept `int x[] = {0.0}` as nvcc and clang do for GPUs.
+/// The language options. They make `char` signed, as on GPUs, although it is unsigned by default on
+/// Arm. They also accept `int x[] = {0.0}`, as nvcc and clang do for GPUs.
 const DIALECT: [&str; 4] =
     ["-std=c++17", "-Wno-error=register", "-Wno-error=narrowing", "-fsigned-char"];
 
 /// The start of the option that sets the size of each thread's stack in bytes.
 pub(crate) const STACK_SIZE: &str = "-DOFFLOAD_CPU_STACK=";
 
-/// The functions that end a process; `offload/check_ends.h` reports calls of these functions.
+/// The functions that end a process. `offload/check_ends.h` reports calls to them.
 const ENDS: [&str; 6] = ["abort", "exit", "_exit", "_Exit", "quick_exit", "__assert_fail"];
 
 impl Compilations<'_> {
-    /// Returns the compilation of a plain image, or of an image for these sanitizers: the image for
-    /// the first sanitizer contains the images for the others. If there is a crate in Rust, the
-    /// kernels come from it, otherwise from the sources.
+    /// Returns the compilation of an image, which is plain if there are no sanitizers.
+    ///
+    /// The image for the first sanitizer contains the images for the others. The kernels come from
+    /// the Rust crate if there is one, otherwise from the sources.
     pub(crate) fn cpu(
         &self,
         cxx: &Cxx,
@@ -85,7 +87,7 @@ impl Compilations<'_> {
         compilation
     }
 
-    /// Adds the steps that make the objects of an image; their file names begin with `name`.
+    /// Adds the steps that make the objects of an image, in files whose names begin with `name`.
     /// Returns the step that links the objects, without its output.
     fn cpu_image(
         &self,
@@ -129,7 +131,7 @@ impl Compilations<'_> {
                         copy: file(&format!("{index}.cpp")),
                     };
                     let line = self.cpu_compile(cxx, source, &with.copy, sanitizer, warnings);
-                    // The step with the same number describes the source.
+                    // The step with the source's number describes the source.
                     let after = vec![index];
                     let step = add(StepKind::Compile, line, &index.to_string(), after, warnings);
                     let step = step.prepare(move || with.write());
@@ -143,8 +145,8 @@ impl Compilations<'_> {
             }
         }
         if let Some(sanitizer) = sanitizer {
-            // Do not use a compiler launcher: it cannot detect that the object contains another
-            // image.
+            // Do not use a compiler launcher, because it cannot detect that the object contains
+            // another image.
             let kind = if inside.is_some() { StepKind::Generate } else { StepKind::Compile };
             let after = inside.map(|_| first - 1).into_iter().collect();
             let line = self.cpu_checks(cxx, of, sanitizer, inside).all(of.map(rust_folder));
@@ -175,8 +177,8 @@ impl Compilations<'_> {
     }
 
     /// Returns the steps in which the image's C++ compiler describes the kernels and their
-    /// parameters. If such a step fails, the step that compiles the source also fails, and reports
-    /// the error.
+    /// parameters. If a describing step fails, the step that compiles the source also fails and
+    /// reports the error.
     fn cpu_describe(&self, cxx: &Cxx) -> Vec<Step> {
         let (options, extension) =
             if cxx.is_gcc() { (DESCRIBED_BY_GCC, "s") } else { (DESCRIBED_BY_CLANG, "ll") };
@@ -190,12 +192,13 @@ impl Compilations<'_> {
     }
 
     /// Returns a compilation in which clang describes the kernels of the CPU image. clang gets the
-    /// C++ compiler's options, so that conditional code and types match the image. clang may refuse
-    /// an option or a source that was written for another compiler.
+    /// C++ compiler's options, so that conditional code and types match the image. clang may reject
+    /// an option or a source that was written for a different compiler.
     pub(crate) fn cpu_described(&self, cxx: &Cxx, clang: &Clang) -> Compilation {
         let mut compilation = self.compilation("so", &[&clang.identity]);
         compilation.identities.extend(cxx.env_identities());
-        // Cargo's name for this architecture includes the extensions, but clang's does not.
+        // Cargo's name for the RISC-V architecture includes the extensions, but clang's name does
+        // not.
         let triple = self.cargo.target.replacen("riscv64gc-", "riscv64-", 1);
         let is_cross = self.cargo.target != self.cargo.host;
         let sources = self.sources().into_iter().enumerate();
@@ -213,8 +216,8 @@ impl Compilations<'_> {
         compilation
     }
 
-    /// Returns the step in which a compiler with these options writes the debug information of a
-    /// source. The compiler may refuse the source.
+    /// Returns a step that has the compiler emit a source's debug information. The compiler may
+    /// reject the source.
     fn cpu_describing(
         &self,
         compiler: &Path,
@@ -228,35 +231,36 @@ impl Compilations<'_> {
             .env(&cxx.env)
             .output(&self.work(output))
             .depfile(self.work(&format!("{output}.d")), DepfileBy::Driver);
-        // Only in CUDA mode does clang accept the attribute that marks variables before a lambda's
-        // parameters.
+        // clang accepts the attribute that marks variables in front of a lambda's parameters only
+        // in CUDA mode.
         let otherwise = output.ends_with(".ll").then_some("-DOFFLOAD_DESCRIBE_LAMBDAS");
         Step { otherwise, ..step }
     }
 
-    /// Returns the options with which the C++ compiler compiles a source, before those of its
-    /// language and of sanitizers.
+    /// Returns the options with which the C++ compiler compiles a source, before the options for
+    /// its language and for sanitizers.
     fn cpu_source(&self, cxx: &Cxx, source: &PlannedSource) -> Line {
         let asked = [&source.options, &self.module.options];
         let level = asked.iter().find_map(|options| options.opt_level);
         let debug = asked.iter().find_map(|options| options.debug);
-        // Tests on the CPU run a kernel for each element: without optimization, this takes seconds.
+        // Tests on the CPU run the kernel for each element, which takes seconds without
+        // optimization.
         let is_raised = self.cargo.opt_level == "0" && debug != Some(true);
         let level = level.or(is_raised.then_some(2));
         common(cxx)
             .words(&DIALECT)
-            // Kernels are visible in spite of the first option. With the second option, g++ inlines
-            // kernels in entries.
+            // Kernels stay visible despite the first option. With the second option, g++ inlines
+            // kernels into their entries.
             .words(&["-fvisibility=hidden"])
             .when(self.cargo.target.contains("-linux-"), &["-fno-semantic-interposition"])
-            // These options override those of Cargo's profile, which come earlier.
+            // These options override the earlier options from Cargo's profile.
             .all(level.map(|level| format!("-O{level}").into()))
             .all(debug.map(|debug| if debug { "-g".into() } else { "-g0".into() }))
             .all(self.kernel_header(source.language))
             .all(self.source_args(source))
     }
 
-    /// Returns the command that compiles a copy of a source, with entries, to an object.
+    /// Returns the command that compiles `copy`, the copy of a source with entries, to an object.
     fn cpu_compile(
         &self,
         cxx: &Cxx,
@@ -265,15 +269,15 @@ impl Compilations<'_> {
         sanitizer: Option<&Sanitizer>,
         warnings: &[&str],
     ) -> Line {
-        // With this option, a thread that overflows its stack hits the guard below the stack, not
-        // another thread's stack. Not every clang for AArch64 supports the option.
+        // With `-fstack-clash-protection`, a thread that overflows its stack hits the guard below
+        // the stack, not another thread's stack. Not every clang for AArch64 supports the option.
         let target = &self.cargo.target;
         let is_known =
             target.starts_with("x86_64-") || target.starts_with("aarch64-") && cxx.is_gcc();
         // The source includes headers from its own folder.
         let folder = source.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
-        // GNU's tools name the file of the copy, unless clang names the source in DWARF 5.
+        // GNU's tools show the file name of the copy, unless clang names the source in DWARF 5.
         let name = ["-Xclang", "-main-file-name", "-Xclang"].map(OsString::from);
         let name = name.into_iter().chain([source.path.clone().into()]);
         Line::of(warnings)
@@ -336,8 +340,8 @@ impl Compilations<'_> {
         defines.into_iter().map(OsString::from).collect()
     }
 
-    /// Returns the command that links the objects of an image. `lists` are the files with the
-    /// arguments that each [`LateSource`] writes.
+    /// Returns the command that links the objects of an image. `lists` are the files of arguments,
+    /// one of which each [`LateSource`] writes.
     fn cpu_link(
         &self,
         cxx: &Cxx,
@@ -360,8 +364,8 @@ impl Compilations<'_> {
             // With this option, an undefined function is an error of this link. Otherwise, the
             // program that loads the image would fail.
             .when(is_for("-linux-"), &["-Wl,-z,defs"])
-            // Without this option, the image needs libgcc_s_seh-1.dll and similar files, which few
-            // machines have.
+            // Without this option, the image needs DLLs that few machines have, such as
+            // libgcc_s_seh-1.dll.
             .when(is_for("-windows-gnu"), &["-static"])
             .all(sanitizer.into_iter().flat_map(|it| it.of_link().done()))
             .all(objects.iter().map(OsString::from))
@@ -369,9 +373,9 @@ impl Compilations<'_> {
     }
 }
 
-/// The options with which g++ writes the debug information of a source as assembly. They undo
-/// options for other forms of debug information. Without optimization, the location of each
-/// parameter shows whether it is passed by address.
+/// The options with which g++ emits a source's debug information as assembly. They undo options for
+/// other forms of debug information. Without optimization, the location of each parameter shows
+/// whether it is passed by address.
 const DESCRIBED_BY_GCC: &[&str] = &[
     "-DOFFLOAD_DESCRIBE",
     "-O0",
@@ -386,7 +390,7 @@ const DESCRIBED_BY_GCC: &[&str] = &[
     "-Wno-psabi",
 ];
 
-/// The options with which clang writes the debug information of a source as LLVM IR.
+/// The options with which clang emits a source's debug information as LLVM IR.
 const DESCRIBED_BY_CLANG: &[&str] = &[
     "-DOFFLOAD_DESCRIBE",
     "-emit-llvm",
@@ -401,12 +405,12 @@ pub(super) fn common(cxx: &Cxx) -> Line {
     Line::default()
         .all(cxx.args.clone())
         .words(&["-fPIC"])
-        // Without this option, all images of a program share static variables of templates and
-        // inline functions that have the same names. Other compilers do not share them.
+        // Without this option, all images in a process share equally named static variables of
+        // templates and inline functions. With other compilers, images do not share them.
         .when(cxx.is_gcc(), &["-fno-gnu-unique"])
 }
 
-/// Returns the option that marks an image of kernels in Rust, with the folder in which rustc
+/// Returns the option that marks an image of Rust kernels. Its value is the folder in which rustc
 /// starts.
 fn rust_folder(of: Crate<'_>) -> OsString {
     let folder = of.package.root.display().to_string();
@@ -422,8 +426,8 @@ fn arguments_of(file: &Path) -> OsString {
 }
 
 impl Sanitizer {
-    /// Returns the options for kernels. They come after all options of build.rs. Otherwise, an
-    /// option of build.rs could remove the line information that findings need.
+    /// Returns the options for kernels. They come after all options from build.rs. Otherwise, an
+    /// option from build.rs could remove the line information that findings need.
     fn of_kernels(&self) -> Line {
         let sees_volatile: &[&str] = match (self.check, self.is_clang) {
             (Check::Races, true) => &["-mllvm", "-tsan-distinguish-volatile"],
@@ -431,13 +435,13 @@ impl Sanitizer {
             _ => &[],
         };
         self.macros()
-            // `-O1`: more optimization removes accesses that should be checked, and less makes
-            // stacks and checks large.
+            // Use `-O1`, because more optimization removes accesses that should be checked, and
+            // less makes stacks and checks large.
             .words(&["-O1", "-g", "-fno-omit-frame-pointer", self.option(), "-fno-sanitize=vptr"])
             // With this option and ASAN_OPTIONS=halt_on_error=0, the program continues after a
-            // finding; otherwise the first finding ends the program.
+            // finding. Otherwise, the first finding ends the program.
             .when(self.checks_memory(), &["-fsanitize-recover=address"])
-            // With these options, volatile accesses are calls of functions in
+            // With these options, volatile accesses are calls to functions in
             // `offload/check_shared.h`.
             .words(sees_volatile)
             // With this option, a finding can show the position of a thread that did not reach a
@@ -461,8 +465,8 @@ impl Sanitizer {
         for part in self.check.parts() {
             line = line.one(format!("-DOFFLOAD_CPU_CHECK_{}", part.name().to_uppercase()));
         }
-        // With this option, the image itself provides the storage for `__shared__`. For g++, a
-        // macro has this effect.
+        // With this option, the image itself provides the storage for `__shared__`. With g++, a
+        // macro has the same effect.
         line.when(self.is_clang, &["-femulated-tls"])
     }
 

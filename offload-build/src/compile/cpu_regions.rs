@@ -1,5 +1,5 @@
-//! The steps in which clang compiles a source for the CPU image. Between these steps, the build
-//! cuts kernels into regions.
+//! Makes the steps in which clang compiles a source for the CPU image. Between the two steps, the
+//! build cuts kernels into regions.
 
 use super::Compilations;
 use super::cpu::common;
@@ -9,10 +9,10 @@ use crate::toolchain::exec::{Step, StepKind};
 use std::ffi::OsString;
 use std::fs;
 
-/// The options with which clang writes LLVM IR for [`regions::cut`]. clang inlines as for GPUs: its
-/// threshold is 11 times that for CPUs. It unrolls loops with few iterations completely, so that a
-/// thread keeps a sum in a register; other loops may be turned. The build adds the loops over the
-/// threads later, and clang then vectorizes them. No kernel reads `errno`.
+/// The options with which clang writes LLVM IR for [`regions::cut`]. clang inlines as for GPUs,
+/// with 11 times the threshold for CPUs. It completely unrolls loops with few iterations, so that a
+/// thread keeps a sum in a register. Other loops may be turned. The build later adds the loops over
+/// the threads, which clang then vectorizes. No kernel reads `errno`.
 const INLINED: &[&str] = &[
     "-DOFFLOAD_CPU_REGIONS",
     "-O1",
@@ -41,17 +41,16 @@ impl Compilations<'_> {
         !cxx.is_gcc() && is_known && level(options).is_some_and(|it| it != "-O0")
     }
 
-    /// Returns the steps that replace the step from a source to an object. `first` is the position
-    /// of the first returned step.
+    /// Returns the steps that replace the step that compiles a source to an object. `first` is the
+    /// position of the first returned step.
     pub(super) fn cpu_regions(&self, cxx: &Cxx, step: Step, first: usize) -> [Step; 2] {
         let object = step.output.clone().unwrap_or_default();
         let (inlined, cut) =
             (object.with_extension("inlined.ll"), object.with_extension("regions.ll"));
         // This step needs no options for sources.
         let line = common(cxx)
-            // Small inner loops are up to half slower if they span two cache lines. With the last
-            // option, comparisons whose results the threads share are moved out of the loop over
-            // these threads.
+            // Small inner loops are up to half slower if they span two cache lines. The last option
+            // moves comparisons whose results the threads share out of the loop over these threads.
             .words(&[
                 "-Wno-unused-command-line-argument",
                 "-Wno-override-module",

@@ -1,9 +1,10 @@
-//! The variables of kernels in CPU images.
+//! Lists the variables of kernels in CPU images.
 //!
-//! All symbols of an image except its kernels are hidden: the linker could confuse an exported
-//! variable with another library's, and code that uses the variable would be slower. So the image
-//! exports a list of its variables, through which programs find them. Before the link, the build
-//! reads the variables' names from the objects, and writes the list as assembly.
+//! All symbols of an image except its kernels are hidden. Otherwise, the linker could confuse an
+//! exported variable with one in another library, and code that uses the variable would be slower.
+//! The image therefore exports a list of its variables, through which programs find them. Before
+//! the link, the build reads the variables' names from the objects, and writes the list as
+//! assembly.
 
 use offload_format::image::GlobalSymbol;
 use std::fmt::Write;
@@ -19,8 +20,8 @@ const OURS: &str = "offload_cpu";
 /// clang's descriptions of thread-local variables.
 const OF_COMPILERS: [&str; 3] = ["_ZT", "_ZGV", "__emutls_"];
 
-/// Returns the list of the variables among the symbols of an image's objects, as assembly; `None`
-/// if there are no variables.
+/// Returns, as assembly, the list of the variables among these symbols of an image's objects.
+/// Returns `None` if there are no variables.
 pub(super) fn source(symbols: &[GlobalSymbol<'_>]) -> Option<String> {
     // Sorted by name. If several objects define a variable, the last size is used.
     let mut variables: Vec<(String, u64)> = Vec::new();
@@ -36,7 +37,7 @@ pub(super) fn source(symbols: &[GlobalSymbol<'_>]) -> Option<String> {
     (!variables.is_empty()).then(|| list(&variables))
 }
 
-/// Whether a source defined a variable with this name. Excludes names with characters that an
+/// Whether a variable with this name comes from a source. Excludes names with characters that an
 /// assembler could misread.
 fn is_of_source(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

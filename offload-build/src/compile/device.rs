@@ -1,5 +1,6 @@
-//! Command lines in which clang compiles sources for a GPU; each recipe of a source is one
-//! expression. The later steps are in the vendor's file (`amdgpu.rs`, `nvidia.rs`, `intel.rs`).
+//! Makes the command lines with which clang compiles sources for a GPU. Each recipe for a source is
+//! one expression. The later steps are in the vendor's file (`amdgpu.rs`, `nvidia.rs` or
+//! `intel.rs`).
 
 use super::lanes;
 use super::line::Line;
@@ -27,10 +28,10 @@ pub(super) struct Device {
     pub(super) describe: &'static [&'static str],
     /// Additional options for sources with this crate's header.
     pub(super) without_sdk: &'static [&'static str],
-    /// Whether the code is for ptxas, which does not optimize PTX if its debug information contains
+    /// Whether the code is for ptxas. ptxas does not optimize PTX whose debug information contains
     /// more than line directives.
     pub(super) is_for_ptxas: bool,
-    /// Whether a warp has 64 lanes, unless an option in build.rs changes that.
+    /// Whether a warp has 64 lanes unless an option in build.rs changes the number.
     pub(super) has_64_lanes: bool,
 }
 
@@ -49,8 +50,8 @@ impl Compilations<'_> {
                 (source.recipe(self.target()), self.source_args(source));
             let is_by_nvcc = recipe == Some(Recipe::Nvcc);
             if is_by_nvcc {
-                // nvcc makes the image from this source. clang only describes the kernels; it uses
-                // the toolkit's headers.
+                // nvcc makes the image from this source. clang only describes the kernels, with the
+                // toolkit's headers.
                 recipe = Some(Recipe::Offload(Dialect::Cuda, Headers::Cuda));
                 of_build_script = nvcc::for_clang(of_build_script);
             }
@@ -72,8 +73,8 @@ impl Compilations<'_> {
             let driver_ignores = matches!(recipe, Some(Recipe::Offload(Dialect::Hip, _)));
             let by = DepfileBy::CompilerProper { driver_ignores, system: true };
             if is_preprocessed {
-                // Like the command for the image, but writes unoptimized LLVM IR with full debug
-                // information.
+                // This is the command for the image, except that it emits unoptimized LLVM IR with
+                // full debug information.
                 let describe = compile
                     .clone()
                     .words(&["-S", "-g", "-w", "-Xclang", "-disable-llvm-passes"])
@@ -115,7 +116,7 @@ impl Compilations<'_> {
                 let step = Step::new(StepKind::Generate, &clang.path, line.done()).output(&out);
                 let after = vec![compilation.steps.len() - 1];
                 let step = step.prepare(move || {
-                    // If this fails, clang reports the missing file.
+                    // If reading or writing fails, clang reports the missing file.
                     if let Ok(ir) = fs::read_to_string(&written) {
                         let _ = fs::write(&changed, with_offsets(&ir));
                     }
@@ -124,14 +125,15 @@ impl Compilations<'_> {
             }
             if device.is_for_ptxas && matches!(recipe, Some(Recipe::Direct(..))) {
                 let ir = self.work(&format!("{index}.ordered.ll"));
-                // Optimize: otherwise, functions with the order as a parameter contain all orders.
+                // Optimize, because unoptimized functions with the order as a parameter contain all
+                // orders.
                 let line = compile.words(&["-S", "-O2", "-w"]).done();
                 let kind = StepKind::Describe { may_fail: false };
                 compilation.then(Step::new(kind, &clang.path, line).output(&ir));
                 compilation.ordered.push(ir);
             } else if device.is_for_ptxas && is_preprocessed && !is_by_nvcc {
-                // The unoptimized IR suffices: the header's functions with the order as a parameter
-                // use none of the compiler's atomic operations.
+                // The unoptimized IR suffices, because the header's functions with the order as a
+                // parameter use none of the compiler's atomic operations.
                 compilation.ordered.push(self.work(&format!("{index}.ll")));
             }
             parts.push(out);
@@ -157,8 +159,8 @@ impl Compilations<'_> {
                     .all(version.clone())
                     .words(&["--cuda-device-only", "-fgpu-rdc", "-emit-llvm", "-c"])
                     .words(&["-std=c++17", "-Wno-error=register", "-fms-extensions"])
-                    // `-cuid` gives each source a separate ID that does not depend on the
-                    // package's folder: clang's default ID is a hash of the full path.
+                    // `-cuid` gives each source a separate ID that does not depend on the package's
+                    // folder. clang's default ID is a hash of the full path.
                     .one(format!("-cuid={index}"));
                 match headers {
                     Headers::Ours => line
@@ -183,8 +185,8 @@ impl Compilations<'_> {
         }
     }
 
-    /// Returns the optimization option for the step that makes one object from all sources. The
-    /// level is that of the first source.
+    /// Returns the optimization option for the step that makes one object from all sources: the
+    /// level of the first source.
     pub(super) fn link_optimization(&self) -> OsString {
         format!("-O{}", self.profile(self.sources()[0]).level).into()
     }
@@ -201,9 +203,10 @@ impl Device {
     }
 }
 
-/// Returns the arguments with which clang makes one object from the outputs of all sources. Bitcode
-/// is linked before code is generated. As a result, calls are inlined, and AMD's code objects have
-/// a single note with all kernels. (Runtimes read only the first note.)
+/// Returns the arguments with which clang makes one object from the outputs of all sources.
+///
+/// clang links bitcode before it generates code. As a result, it inlines calls between sources, and
+/// AMD's code objects contain a single note with all kernels. (Runtimes read only the first note.)
 pub(super) fn link_inputs(parts: Vec<PathBuf>) -> Vec<OsString> {
     let (bitcode, objects): (Vec<PathBuf>, Vec<PathBuf>) =
         parts.into_iter().partition(|part| is_bitcode(part));

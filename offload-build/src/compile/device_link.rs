@@ -1,15 +1,14 @@
-//! The device link of a static library: links the device code of all its objects into one program
-//! for each target.
+//! Links the device code of all objects of a static library into one program for each target.
 //!
 //! | linker | output | in the library |
 //! |---|---|---|
 //! | nvcc, `-dlink` | an object with the linked device code | beside the sources' objects |
 //! | clang, `--offload-link -r` | one object with all host code and the linked device code | the only object |
 //!
-//! nvcc links only machine code. PTX stays in the sources' objects; the driver links it when the
-//! program loads it.
+//! nvcc links only machine code. PTX stays in the sources' objects, and the driver links it when
+//! the program loads it.
 //!
-//! The functions are `#[inline]`: only build scripts that make static libraries compile them.
+//! The functions are `#[inline]`, so only build scripts that make static libraries compile them.
 
 use super::line::Line;
 use super::nvcc_variables::nvcc_env;
@@ -74,7 +73,8 @@ impl DeviceLink<'_> {
         compilation
     }
 
-    /// Returns clang's link. If the targets are NVIDIA's, `toolkit` is a CUDA toolkit.
+    /// Returns the compilation in which clang links. If the targets are NVIDIA's, `toolkit` is a
+    /// CUDA toolkit.
     #[inline]
     pub(crate) fn by_clang(&self, clang: &Clang, toolkit: Option<&Nvcc>) -> Compilation {
         let mut compilation = self.compilation();
@@ -87,8 +87,8 @@ impl DeviceLink<'_> {
             .one(format!("-O{level}"));
         if let Some(toolkit) = toolkit {
             compilation.identities.push(identity(&toolkit.program("nvlink")));
-            // Pass the path twice: the program that makes the fatbin needs it, and so does the
-            // program that starts nvlink.
+            // Pass the path twice, because two programs need it: the one that makes the fatbin, and
+            // the one that starts nvlink.
             let path = format!("--cuda-path={}", toolkit.root.display());
             link = link.words(&[&path, "-Xoffload-linker", &path]);
         }

@@ -1,4 +1,4 @@
-//! Arrays declared with `extern __shared__`, in images for the CPU.
+//! Defines arrays declared with `extern __shared__` in images for the CPU.
 //!
 //! On CPUs, `__shared__` is `thread_local`, so each of these arrays is a variable that no object
 //! defines. On GPUs, all these arrays are the same memory, whose size the launch sets. Before the
@@ -15,8 +15,8 @@ use super::sanitizer::Sanitizer;
 use offload_format::image::GlobalSymbol;
 use std::fmt::Write;
 
-/// The size in a plain image. No GPU has more shared memory for a block: the maximum is 227 KiB on
-/// NVIDIA's GPUs, and 160 KiB on AMD's.
+/// The size of the arrays in a plain image. No GPU offers more shared memory to a block: the
+/// maximum is 227 KiB on NVIDIA's GPUs, and 160 KiB on AMD's.
 const SIZE: usize = 256 * 1024;
 
 /// The symbol at the address of the arrays.
@@ -25,7 +25,7 @@ const PLACE: &str = "offload_cpu_extern_shared_memory";
 /// The symbol of a function that does nothing.
 const INITIALIZER: &str = "offload_cpu_extern_shared_is_there";
 
-/// clang's prefix for descriptions of thread-local variables, with the option `-femulated-tls`.
+/// The prefix with which clang names descriptions of thread-local variables under `-femulated-tls`.
 const EMULATED: &str = "__emutls_v.";
 
 /// The form in which an image defines the arrays.
@@ -44,8 +44,8 @@ impl ExternShared {
         Self { is_checked: sanitizer.is_some(), is_emulated }
     }
 
-    /// Returns a C++ definition of the arrays among the symbols of an image's objects; `None` if
-    /// there are no such arrays.
+    /// Returns a C++ definition of the arrays among these symbols of an image's objects. Returns
+    /// `None` if there are no such arrays.
     pub(super) fn source(&self, symbols: &[GlobalSymbol<'_>]) -> Option<String> {
         let names = undefined(symbols, self.is_emulated);
         (!names.is_empty()).then(|| self.definition(&names))
@@ -72,7 +72,7 @@ impl ExternShared {
             line(&format!("{name}:"));
         }
         if self.is_emulated {
-            // The size, the alignment, and two pointers.
+            // The description consists of the size, the alignment, and two pointers.
             line(".zero 32");
         } else {
             line(&format!(".size {PLACE}, {size}"));
@@ -114,7 +114,7 @@ fn initializer(variable: &str) -> String {
 }
 
 /// Returns the thread-local variables that the objects use but do not define. Omits names that an
-/// assembler could misread; the linker reports these variables.
+/// assembler could misread, and the linker reports these variables.
 fn undefined(symbols: &[GlobalSymbol<'_>], is_emulated: bool) -> Vec<String> {
     let (mut used, mut defined) = (Vec::new(), Vec::new());
     for symbol in symbols {

@@ -5,7 +5,7 @@ use crate::toolchain::{Cargo, Error, ErrorKind};
 use std::path::Path;
 
 /// Returns an error if build.rs names a missing folder for these sources of a module. Call this
-/// function only for sources that a compiler will read: prebuilt images need no headers.
+/// function only for sources that a compiler will read, because prebuilt images need no headers.
 pub(crate) fn check(
     module: &PlannedModule,
     sources: &[&PlannedSource],

@@ -1,4 +1,4 @@
-//! The inputs of an image, known after its compilation.
+//! Collects the inputs of an image, which are known after its compilation.
 
 use super::Compilation;
 use crate::toolchain::files::{self, is_cache};
@@ -7,11 +7,11 @@ use crate::toolchain::{Cargo, ContentHash, Error, Parts, Seen};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A file that went into an image, or another dependency of a crate of kernels.
+/// A file from which an image was made, or a different kind of dependency of a kernel crate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Input {
     pub(crate) kind: InputKind,
-    /// The path; for a variable, its name.
+    /// The path of the input, or the name of a variable.
     pub(crate) path: PathBuf,
     pub(crate) hash: ContentHash,
 }
@@ -19,13 +19,12 @@ pub(crate) struct Input {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InputKind {
     File,
-    /// A file of the system or a compiler: neither build.rs nor a variable names its folder.
+    /// A file of the system or of a compiler, whose folder neither build.rs nor a variable names.
     OfSystem,
-    /// The names of the files in a folder that a build script reads, or whether a path exists that
-    /// the build script watches.
+    /// The names of the files in a folder that a build script reads, or the existence of a path
+    /// that the build script watches.
     Tree,
-    /// The names of the files in a package whose build script prints no instructions about
-    /// rebuilds.
+    /// The names of the files in a package whose build script prints no `rerun-if` instructions.
     Package,
     /// An environment variable.
     Variable,
@@ -39,7 +38,7 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
-    /// Makes Cargo run the build script again when an input changes.
+    /// Tells Cargo to rerun the build script when an input changes.
     pub(crate) fn watch(&self, cargo: &Cargo) {
         for input in &self.files {
             input.watch(cargo);
@@ -48,7 +47,7 @@ impl Inputs {
 }
 
 impl InputKind {
-    /// Each kind, with its word in records and manifests.
+    /// Each kind with the word that stands for it in records and manifests.
     const ALL: [(Self, &'static str); 5] = [
         (Self::File, "file"),
         (Self::OfSystem, "system"),
@@ -67,7 +66,7 @@ impl InputKind {
 }
 
 impl Input {
-    /// Returns the input in its current state; `None` for a file that cannot be read.
+    /// Returns the input in its current state. Returns `None` for a file that cannot be read.
     pub(crate) fn now(kind: InputKind, path: PathBuf, seen: &Seen, cargo: &Cargo) -> Option<Self> {
         let hash = match kind {
             InputKind::File | InputKind::OfSystem => seen.hash(&path)?,
@@ -86,7 +85,7 @@ impl Input {
         Some(Self { kind, path, hash })
     }
 
-    /// Makes Cargo run the build script again when the input changes. Cargo already watches
+    /// Tells Cargo to rerun the build script when the input changes. Cargo already watches
     /// environment variables that were read.
     fn watch(&self, cargo: &Cargo) {
         match self.kind {
@@ -95,8 +94,8 @@ impl Input {
             InputKind::Package => cargo.watch_folder(&self.path),
             InputKind::Tree => {
                 // Watch the folder in which a missing file would appear. If Cargo cannot watch that
-                // folder, it runs the build script each time, as it also does for the crate's build
-                // script.
+                // folder, it runs the build script each time, as it does with the kernel crate's
+                // build script.
                 let folder = self.path.parent().unwrap_or(&self.path);
                 let is_missing = !self.path.exists() && cargo.can_watch(folder);
                 cargo.watch(if is_missing { folder } else { &self.path });
@@ -106,7 +105,7 @@ impl Input {
 }
 
 /// Returns the paths of the files in a folder, relative to the folder. These are the files that
-/// Cargo watches. For a build script without instructions, Cargo omits git's files and the
+/// Cargo watches. If a build script prints no instructions, Cargo leaves out git's files and the
 /// package's `target`.
 fn tree(kind: InputKind, folder: &Path) -> Vec<String> {
     let is_left_out: files::IsLeftOut = match kind {
@@ -119,16 +118,16 @@ fn tree(kind: InputKind, folder: &Path) -> Vec<String> {
     files::tree(folder, usize::MAX, is_left_out).unwrap_or_default()
 }
 
-/// The files of the program that may be inputs of a crate of kernels.
+/// The files of the program that may be inputs of a kernel crate.
 const PROGRAM: [&str; 2] = ["Cargo.toml", "Cargo.lock"];
 
-/// The inputs found so far, and the names that their texts refer to.
+/// The inputs found so far, and the file names that they mention.
 pub(super) struct Collected<'a> {
     compilation: &'a Compilation,
     cargo: &'a Cargo,
     inputs: Vec<Input>,
-    /// The names that files test for with `__has_include` or `__has_embed`: first in users' files,
-    /// then in system files.
+    /// The names that files test with `__has_include` or `__has_embed`: first those in users'
+    /// files, then those in system files.
     asked: [Vec<String>; 2],
     asks_for_any: bool,
     /// The names in quotes in users' files, which compilers look up beside these files.
@@ -144,7 +143,7 @@ impl<'a> Collected<'a> {
         Self { compilation, cargo, inputs, asked, asks_for_any, quoted, quotes_any, assembled }
     }
 
-    /// Adds a file that was read, and the files that its text names but no dependency file lists.
+    /// Adds a file that was read, and the files that it names but that no dependency file lists.
     pub(super) fn add(&mut self, path: &Path, seen: &Seen) -> Result<(), Error> {
         let is_of_tool =
             self.compilation.tool_folders.iter().any(|folder| path.starts_with(folder));
@@ -172,7 +171,7 @@ impl<'a> Collected<'a> {
             }
         }
         for name in &mentions.assembled {
-            // The assembler reads the first file of this name in these folders.
+            // The assembler reads the first file with this name in these folders.
             self.assembled.push(name.clone());
             for folder in self.assembler_folders() {
                 let file = folder.join(name);
@@ -185,7 +184,7 @@ impl<'a> Collected<'a> {
         Ok(())
     }
 
-    /// Adds all files of a folder, and their names. The path may also be a missing path that a
+    /// Adds all files of a folder, and their names. `folder` may also be a missing path that a
     /// build script watches. For broken links, pipes and unreadable files, adds only the names.
     pub(super) fn add_tree(
         &mut self,
@@ -215,14 +214,14 @@ impl<'a> Collected<'a> {
         folders
     }
 
-    /// Whether a file is one of this crate's headers. Such headers include each other, and
-    /// compilers search their own folder first.
+    /// Whether a file is one of this crate's headers. This crate's headers include each other, and
+    /// compilers search the headers' own folder first.
     fn is_ours(&self, path: &Path) -> bool {
         self.compilation.include_folders.first().is_some_and(|folder| path.starts_with(folder))
     }
 
-    /// Whether a file is in a folder that build.rs or a variable names, or in the package. Cargo
-    /// lists only such files of a crate.
+    /// Whether a file is in a folder that build.rs or a variable names, or in the package. For a
+    /// kernel crate, Cargo lists only such files.
     fn is_of_user(&self, path: &Path) -> bool {
         // Prebuilt sets omit the program's own files, which `cargo package` rewrites.
         if self.compilation.is_of_crate() {
@@ -235,7 +234,7 @@ impl<'a> Collected<'a> {
             || self.compilation.include_folders.iter().any(|folder| path.starts_with(folder))
     }
 
-    /// Returns the inputs, with the folders in which names were looked up.
+    /// Returns the inputs, and the folders in which compilers looked up names.
     pub(super) fn finish(self) -> Inputs {
         let mut names = Lookup::default();
         let mut user = Lookup { any: self.asks_for_any, ..Lookup::default() };
@@ -256,8 +255,8 @@ impl<'a> Collected<'a> {
             }
         }
         for input in &self.inputs {
-            // Look up each input's name in users' folders: only a user's file can be read in place
-            // of a system file.
+            // Look up each input's name in users' folders only, because only a user's file can be
+            // read instead of a system file.
             let lookups: &[&Lookup] = match input.kind {
                 InputKind::OfSystem => &[&system],
                 InputKind::File => &[&user, &beside],

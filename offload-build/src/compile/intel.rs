@@ -1,4 +1,4 @@
-//! Command lines that make SPIR-V, for GPUs whose drivers compile it: clang alone.
+//! Makes the command lines with which clang alone emits SPIR-V, for GPUs whose drivers compile it.
 
 use super::device::{Device, link_inputs};
 use super::line::Line;
@@ -10,18 +10,18 @@ use offload_format::spirv::DYNAMIC_SHARED_MEMORY;
 use std::fs;
 use std::path::Path;
 
-/// The number of elements, of 16 bytes each, of the array for `extern __shared__` in an image. It
-/// is larger than the memory of any device, so that clang does not treat a valid access as out of
-/// bounds. Each program replaces the number before loading the image.
+/// The number of 16-byte elements of the array for `extern __shared__` in an image. The array is
+/// larger than the memory of any device, so that clang does not treat a valid access as out of
+/// bounds. Each program replaces the number before it loads the image.
 const ELEMENTS: usize = 1 << 20;
 
-/// The type of the elements. No other array has this type.
+/// The type of the elements. No other array has this element type.
 const ELEMENT: &str = "%offload_dynamic_shared_element";
 
 /// Disables some of clang's passes. For `i & 7` and `i & 0x7fff`, the first two passes make
-/// counters of 3 or 15 bits. clang 22 writes these counters to SPIR-V with 8 or 16 bits, and does
-/// not mask the excess bits. The other passes make an `i4` from four `bool`s, on which clang
-/// crashes. Drivers vectorize by themselves.
+/// counters of 3 or 15 bits. clang 22 emits them as 8 or 16 bits in SPIR-V, and does not mask the
+/// excess bits. The other passes make an `i4` from four `bool`s, and clang crashes on this type.
+/// Drivers vectorize the code themselves.
 const WITHOUT_PASSES: [&str; 6] = [
     "-mllvm",
     "-opt-disable=indvars",
@@ -34,7 +34,7 @@ const WITHOUT_PASSES: [&str; 6] = [
 impl Compilations<'_> {
     pub(crate) fn spirv(&self, clang: &Clang) -> Compilation {
         let mut compilation = self.compilation("spv", &[&clang.identity]);
-        // clang 22 has a separate option for `spirv64`. For Intel's other targets, clang refuses
+        // clang 22 has a separate option for `spirv64`. For Intel's other targets, clang rejects
         // kernels and prints the reason.
         let target = match self.target().as_str() {
             "spirv64" => "--offload=spirv64".to_owned(),
@@ -73,9 +73,9 @@ impl Compilations<'_> {
 }
 
 /// Changes a module of LLVM IR in ways that clang does not support for this target. If writing the
-/// file fails, removes it, and the next step reports the missing file.
+/// file fails, removes the file, and the next step reports that it is missing.
 fn amend(path: &Path) {
-    // If the file cannot be read, the next step reports it.
+    // If the file cannot be read, the next step reports the error.
     let Ok(ir) = fs::read(path) else { return };
     // Only comments contain bytes that are not ASCII.
     let ir = String::from_utf8_lossy(&ir);
@@ -87,10 +87,12 @@ fn amend(path: &Path) {
     }
 }
 
-/// Returns the module with host-accessible variables in a form that drivers support; `None` if
-/// there are no such variables. clang hides these variables, so the image would not contain their
-/// names. clang also makes each `__constant__` a `constant`, which a driver could replace by the
-/// value in the source.
+/// Returns the module with host-accessible variables in a form that drivers support. Returns `None`
+/// if there are no such variables.
+///
+/// clang hides these variables, so the image would not contain their names. clang also makes each
+/// `__constant__` variable a `constant`, which a driver could replace with the value from the
+/// source.
 fn with_variables(ir: &str) -> Option<String> {
     const MARK: &str = "externally_initialized ";
     if !ir.contains(MARK) {
@@ -116,9 +118,10 @@ fn with_variables(ir: &str) -> Option<String> {
     Some(text)
 }
 
-/// Returns the module with one array in place of all arrays without a size, which share the same
-/// memory; `None` if there are no such arrays. SPIR-V has no arrays without a size: clang would
-/// make them arrays of one element.
+/// Returns the module with one array in place of all unsized arrays, which share the same memory.
+/// Returns `None` if there are no unsized arrays.
+///
+/// SPIR-V has no unsized arrays, so clang would make them arrays of one element.
 fn with_size(ir: &str) -> Option<String> {
     let is_open = |line: &str| {
         line.starts_with('@')

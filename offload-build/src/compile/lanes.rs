@@ -1,9 +1,9 @@
-//! Warps of 64 lanes: those of AMD's gfx9 and, on request, those of the CPU image. On these
-//! targets, code for warps of 32 lanes loses lanes 32 to 63 if it stores masks in 32 bits.
+//! Finds code that loses lanes in warps of 64 lanes, which AMD's gfx9 and, on request, the CPU
+//! image have. On these targets, code that stores masks in 32 bits loses lanes 32 to 63.
 //!
 //! `offload/warp.h` warns about masks passed to calls. Only a compiler warning can find results
-//! that are converted to 32 bits. This warning is not limited to lanes: [`hides`] drops the
-//! messages about other conversions.
+//! that are converted to 32 bits. The warning also covers other conversions, and [`hides`] drops
+//! the messages about them.
 
 use crate::toolchain::compilers::Cxx;
 use crate::toolchain::exec::Step;
@@ -11,7 +11,7 @@ use crate::toolchain::{Cargo, Error};
 use offload_pack::checks::variables;
 use std::ffi::OsString;
 
-/// The option for 64 lanes in the CPU image.
+/// The option that sets 64 lanes for the CPU image.
 const CPU_LANES: &str = "-DOFFLOAD_CPU_LANES=64";
 
 /// Options of clang and g++ that warn about conversions that lose bits. `-Werror` must not turn
@@ -22,7 +22,7 @@ const GCC: &[&str] = &["-Wconversion", "-Wno-error=conversion"];
 /// Calls that return a mask of lanes.
 const VOTES: &[&str] = &["__ballot_sync(", "__activemask(", "__ballot("];
 
-/// Calls whose argument is a mask of lanes if it has 64 bits.
+/// Calls whose argument is a mask of lanes if the argument has 64 bits.
 const COUNTS: &[&str] = &["__popc(", "__ffs(", "__clz(", "__brev("];
 
 /// Sets the number of lanes in the CPU image to the value of `OFFLOAD_CPU_LANES`.
@@ -41,15 +41,15 @@ pub(crate) fn set_for_cpu(cxx: &mut Cxx, cargo: &Cargo) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the warning options for the CPU image, given these options of build.rs.
+/// Returns the warning options for the CPU image, given these options from build.rs.
 pub(super) fn warnings_of_cpu(cxx: &Cxx, of_build_script: &[OsString]) -> &'static [&'static str] {
     let is_wide = cxx.args.iter().any(|arg| arg == CPU_LANES);
     let own = if cxx.is_gcc() { GCC } else { CLANG };
     if is_wide && !requests(&cxx.args) && !requests(of_build_script) { own } else { &[] }
 }
 
-/// Returns the warning options for a GPU image, given these options of build.rs. `is_wide`: whether
-/// a warp has 64 lanes unless these options change that.
+/// Returns the warning options for a GPU image, given these options from build.rs. `is_wide` tells
+/// whether a warp has 64 lanes unless these options change the number.
 pub(super) fn warnings_of_gpu(
     mut is_wide: bool,
     of_build_script: &[OsString],
@@ -62,7 +62,7 @@ pub(super) fn warnings_of_gpu(
     if is_wide && !requests(of_build_script) { CLANG } else { &[] }
 }
 
-/// Whether a user requests warnings about all such conversions.
+/// Whether a user's options request warnings about all such conversions.
 fn requests(args: &[OsString]) -> bool {
     for arg in args {
         if arg == "-Wshorten-64-to-32" || arg == "-Wconversion" || arg == "-Weverything" {
@@ -77,7 +77,7 @@ pub(super) fn show(step: Step, warnings: &[&str]) -> Step {
     Step { hides: (!warnings.is_empty()).then_some(hides), ..step }
 }
 
-/// Whether a message is a warning by [`CLANG`] or [`GCC`] that is not about lanes.
+/// Whether a message is a warning that [`CLANG`] or [`GCC`] requested and that is not about lanes.
 fn hides(message: &str) -> bool {
     let (mut first, mut is_shifted, mut is_marked) = ("", false, false);
     let mut before = "";
@@ -91,12 +91,13 @@ fn hides(message: &str) -> bool {
     }
     let is_by_gcc = first.contains("-Wconversion");
     let is_of_lanes = first.contains("offload_lanes") || is_marked && first.contains("long");
-    // g++ does not recognize that the upper half fits into 32 bits.
+    // g++ does not recognize that a shifted-down upper half fits into 32 bits.
     !first.is_empty() && (!is_of_lanes || is_by_gcc && is_shifted)
 }
 
-/// Whether a compiler's line of marks, such as `~~~^~~~`, is below lanes in a source line: the
-/// whole argument of one of the [`COUNTS`], or one of the [`VOTES`], alone or combined with a mask.
+/// Whether a compiler's line of marks, such as `~~~^~~~`, marks lanes in the source line above it.
+/// Lanes are the whole argument of one of the [`COUNTS`], or one of the [`VOTES`], alone or
+/// combined with a mask.
 fn marks_lanes(source: &str, marks: &str) -> bool {
     let Some(caret) = marks.find('^') else { return false };
     let marked = |mark: char| mark == '~' || mark == '^';

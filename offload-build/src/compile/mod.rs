@@ -1,4 +1,4 @@
-//! The command lines that make the image of one target from the sources.
+//! Makes the command lines that build the image for one target from the sources.
 //!
 //! | target | each source | all of them |
 //! |---|---|---|
@@ -10,11 +10,12 @@
 //! | NVIDIA, by nvcc | nvcc: the image, or relocatable cubins for several sources | nvlink: cubin |
 //! | `cpu` | the C++ compiler, to an object; clang: to LLVM IR, which is cut into regions | the C++ compiler: shared object |
 //!
-//! OpenCL C is first compiled to LLVM IR as text. In this text, the build replaces the parameters
-//! that point to shared memory by offsets; clang then compiles it to bitcode.
+//! clang first compiles OpenCL C to LLVM IR as text. In this text, the build replaces parameters
+//! that point to shared memory with offsets. clang then compiles the text to bitcode.
 //!
-//! `language.rs` has clang's mode for each language. Sources become bitcode, not objects, because
-//! this allows inlining between sources, and because there is no linker for PTX.
+//! `language.rs` lists clang's mode for each language. Sources are compiled to bitcode, not
+//! objects, because bitcode allows inlining between sources, and because there is no linker for
+//! PTX.
 
 mod amdgpu;
 mod before_link;
@@ -63,11 +64,11 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The steps that make one image or object, and the values that a later run compares. The field
-/// `after` of a step lists the steps that must end first, by their positions in `steps`.
+/// The steps that make one image or object, and the values that a later run compares. A step's
+/// field `after` lists the positions in `steps` of the steps that must end first.
 #[derive(Debug, Default)]
 pub(crate) struct Compilation {
-    /// The common start of the names of the compilation's files.
+    /// The common prefix of the names of the compilation's files.
     pub(crate) stem: String,
     /// The name of the module.
     pub(crate) module: String,
@@ -75,37 +76,37 @@ pub(crate) struct Compilation {
     pub(crate) steps: Vec<Step>,
     /// The targets of the device code in `image`.
     pub(crate) targets: Vec<Target>,
-    /// One of several calls of nvcc that make an object together; `None` for other compilations.
+    /// One of several nvcc calls that together make an object. `None` for other compilations.
     pub(crate) part: Option<NvccPart>,
     /// The total size of all sources in bytes, as an estimate of the work.
     pub(crate) source_bytes: u64,
     /// Sources that no dependency file lists, such as LLVM IR, assembly and PTX.
     pub(crate) sources: Vec<PathBuf>,
-    /// Inputs that build.rs names in addition to the sources: directly, and in flags.
+    /// Inputs that build.rs names in addition to the sources, either directly or in flags.
     pub(crate) named_files: Vec<PathBuf>,
-    /// The folders for headers from build.rs and the environment, without the compiler's own.
+    /// The header folders from build.rs and the environment, without the compiler's own.
     pub(crate) include_folders: Vec<PathBuf>,
-    /// Folders of tools. Cargo does not watch their files, even if a dependency file lists them:
-    /// `identities` changes with the tool.
+    /// Folders of tools. Cargo does not watch their files, even if a dependency file lists them,
+    /// because `identities` changes with the tool.
     pub(crate) tool_folders: Vec<PathBuf>,
     /// Identities of the tools, and of the vendor's headers and libraries, for the rebuild key.
     pub(crate) identities: Vec<String>,
     /// Whether the image is PTX whose version is lowered after the last step.
     pub(crate) lowers_ptx: bool,
-    /// The PTX, and LLVM IR with the orders that the PTX's atomic operations must have. Empty if
-    /// there is no such IR.
+    /// The PTX, followed by the LLVM IR with the orders that the PTX's atomic operations must have.
+    /// For SPIR-V, only LLVM IR. Empty if there is no such IR.
     ordered: Vec<PathBuf>,
     /// The steps that describe the parameters of the kernels. Each step writes LLVM IR of one
     /// source.
     describing: Vec<Step>,
-    /// Another compilation of the same sources, which describes the parameters instead, and an
-    /// estimate of the compilation's work. The step with the most work starts first.
+    /// A different compilation of the same sources, which describes the parameters instead, with an
+    /// estimate of its work. The step with the most work starts first.
     described_by: Option<(Box<Compilation>, u64)>,
     /// The files in which the image's own compiler describes the kernels, one for each source.
     checked: Vec<PathBuf>,
 }
 
-/// The inputs from which the compilation of one image or object is made.
+/// The values from which the compilation of one image or object is created.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Compilations<'a> {
     pub(crate) module: &'a PlannedModule,
@@ -218,7 +219,7 @@ impl<'a> Compilations<'a> {
     }
 }
 
-/// More than the total source bytes of any build.
+/// An estimate of work that exceeds the total source bytes of any build.
 const FIRST: u64 = u64::MAX >> 16;
 
 impl Compilation {
@@ -234,11 +235,11 @@ impl Compilation {
             module: self.module.clone(),
             steps: self.describing.clone(),
             targets: self.targets.clone(),
-            // With 0 as the estimate of the work, this compilation starts after those of all
-            // images. The images determine how long the build takes.
+            // With 0 as the estimate of its work, this compilation starts after those of all
+            // images, which determine how long the build takes.
             source_bytes: 0,
-            // Dependency files do not list crates from a registry. `Cargo.lock`, a source of the
-            // crate, covers them.
+            // Dependency files do not list crates from a registry. `Cargo.lock`, which is among the
+            // kernel crate's sources, covers them.
             sources: if self.is_of_crate() { self.sources.clone() } else { Vec::new() },
             named_files: self.named_files.clone(),
             include_folders: self.include_folders.clone(),
@@ -256,9 +257,9 @@ impl Compilation {
         (!self.checked.is_empty()).then_some((&self.checked, kept))
     }
 
-    /// Lets another compilation, in which clang compiles the same sources, describe the kernels'
-    /// parameters. If `is_first`, clang starts before the image's compiler, which may take minutes;
-    /// otherwise after it.
+    /// Sets the compilation that describes the kernels' parameters, in which clang compiles the
+    /// same sources. If `is_first`, clang starts before the image's compiler, which may take
+    /// minutes, and otherwise after it.
     pub(crate) fn described_by(&mut self, other: Self, is_first: bool) {
         self.described_by = Some((Box::new(other), if is_first { FIRST } else { 0 }));
     }
@@ -268,7 +269,7 @@ impl Compilation {
         self.sources.is_empty() && self.steps.iter().all(|step| step.depfile.is_none())
     }
 
-    /// Whether Cargo compiles a crate of kernels in one of the steps.
+    /// Whether Cargo compiles a kernel crate in one of the steps.
     pub(crate) fn is_of_crate(&self) -> bool {
         self.steps.iter().any(Step::is_of_crate)
     }
@@ -285,7 +286,7 @@ impl Compilation {
     }
 }
 
-/// Returns the identities of tools and of an SDK's files, for the rebuild key. Also makes Cargo
+/// Returns the identities of tools and of an SDK's files, for the rebuild key. Also tells Cargo to
 /// watch all of these files.
 fn tool_identities(tools: &[&Identity], of_sdk: &[PathBuf], cargo: &Cargo) -> Vec<String> {
     let (mut identities, mut files) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! nvcc's commands that make images, and the arguments of all nvcc commands.
+//! Makes nvcc's commands for images, and the arguments of all nvcc commands.
 
 use super::line::Line;
 use super::nvcc_variables::nvcc_env;
@@ -57,8 +57,8 @@ impl Compilations<'_> {
         compilation
     }
 
-    /// Returns nvcc's arguments for both images and objects: the host compiler, optimization, the
-    /// options of build.rs, the source.
+    /// Returns nvcc's arguments for both images and objects: the host compiler, the optimization,
+    /// the options from build.rs, and the source.
     pub(super) fn nvcc_args(
         &self,
         nvcc: &Nvcc,
@@ -66,8 +66,8 @@ impl Compilations<'_> {
         source: &PlannedSource,
         compilation: &mut Compilation,
     ) -> Vec<OsString> {
-        // nvcc warns about repeated options, and about `-lineinfo` with `-G`. So add an option only
-        // if neither build.rs nor nvcc's environment variables set it.
+        // nvcc warns about repeated options, and about `-lineinfo` with `-G`. Add an option only if
+        // neither build.rs nor nvcc's environment variables set it.
         let profile = self.profile(source);
         let variables = NvccFlags::set(self.cargo);
         let mut words = Vec::new();
@@ -77,8 +77,8 @@ impl Compilations<'_> {
         let of_variables = FlagSettings::of(&words);
         let sets_level = profile.set_by_flags.level.or(of_variables.level).is_some();
         let sets_debug = profile.set_by_flags.debug.or(of_variables.debug).is_some();
-        // With debug information, nvcc writes the folder's name into PTX and dependency files
-        // without escaping quotation marks.
+        // With debug information, nvcc writes the package folder's name into PTX and dependency
+        // files without escaping quotation marks.
         let debug = match profile.debug {
             _ if self.cargo.manifest_dir.to_string_lossy().contains('"') => DebugInfo::None,
             debug => debug,
@@ -135,9 +135,9 @@ impl Compilations<'_> {
     }
 }
 
-/// Returns the options that make cl.exe preprocess as the standard requires. By default it does
-/// not, and CUDA's headers refuse that mode since 12.9 (CCCL 3.0). The `options` from build.rs and
-/// nvcc's variables may already select either mode.
+/// Returns the options that make cl.exe preprocess as the C++ standard requires. cl.exe's default
+/// mode does not conform, and CUDA's headers have rejected it since 12.9 (CCCL 3.0). `options`,
+/// which come from build.rs and nvcc's variables, may already select either mode.
 fn preprocessor(ccbin: &Cxx, options: &[Cow<'_, str>]) -> &'static [&'static str] {
     if ccbin.is_msvc() && !options.iter().any(|option| option.contains("Zc:preprocessor")) {
         &["-Xcompiler", "/Zc:preprocessor"]
@@ -146,7 +146,7 @@ fn preprocessor(ccbin: &Cxx, options: &[Cow<'_, str>]) -> &'static [&'static str
     }
 }
 
-/// Returns build.rs's options for nvcc that clang also accepts: definitions, folders, headers, the
+/// Returns build.rs's options for nvcc that clang also accepts: macros, folders, headers, and the
 /// language version.
 pub(super) fn for_clang(options: Vec<OsString>) -> Vec<OsString> {
     const JOINED: [&str; 6] = ["-D", "-U", "-I", "-isystem", "-std=c++", "-ffile-prefix-map="];

@@ -1,4 +1,4 @@
-//! Objects with host code compiled by nvcc: each target of a source is compiled separately.
+//! Makes objects with host code with nvcc, which compiles a source for each target separately.
 //!
 //! | call of nvcc | makes | for |
 //! |---|---|---|
@@ -6,22 +6,22 @@
 //! | `-fatbin` for one target | a fat binary | each other target |
 //! | `-c` for all targets | an object | hosts without ELF; sources with options about nvcc's intermediate files |
 //!
-//! [`join`] then puts the fat binaries of all targets into the object of the first one. The result
+//! [`join`] then adds the fat binaries of all targets to the object of the first target. The result
 //! equals the output of the third call, except for the order of the images.
 //!
 //! The calls for single targets must agree on two points, so each call includes a header before the
 //! source:
 //!
-//! - The names of kernels and variables that no other source sees contain an ID of the source. nvcc
+//! - The names of kernels and variables with internal linkage contain an ID of the source. nvcc
 //!   computes the ID from the source's path and the first definition with external linkage. That
 //!   definition may differ between host and device (`#ifdef __CUDA_ARCH__`), so the header begins
-//!   with such a definition. The build compares the IDs of all calls; if they differ, it makes the
-//!   third call instead.
-//! - CUDA's C++ libraries put `__CUDA_ARCH_LIST__` into names of kernels. The header defines this
-//!   macro for the whole list of targets. If a source reads a file that contains the macro's name,
-//!   it is compiled again when the list changes; other sources do not depend on the list.
+//!   with a definition of its own. The build compares the IDs from all calls. If they differ, it
+//!   makes the third call instead.
+//! - CUDA's C++ libraries use `__CUDA_ARCH_LIST__` in the names of kernels. The header defines this
+//!   macro for the whole list of targets. When the list changes, the build recompiles only sources
+//!   that read a file with the macro's name.
 //!
-//! The functions are `#[inline]`: only build scripts that make static libraries compile them.
+//! The functions are `#[inline]`, so only build scripts that make static libraries compile them.
 
 use super::device_link::gencode;
 use super::line::Line;
@@ -60,18 +60,20 @@ pub(crate) struct NvccPart {
     pub(super) list: String,
     /// Whether an option from build.rs or a variable contains that macro's name.
     pub(super) names_list: bool,
-    /// The header that is included before the source, and the symbol that it defines.
+    /// The header that nvcc includes before the source. The field `symbol` names the symbol that
+    /// the header defines.
     header: PathBuf,
     symbol: String,
-    /// The folder in which nvcc leaves its intermediate files. They have fixed names, because the
-    /// object contains one of the names. One of the files contains the source's ID.
+    /// The folder in which nvcc leaves its intermediate files. The files' names are fixed, because
+    /// the object contains one of the names. One of the files contains the source's ID.
     folder: PathBuf,
     /// The file with the source's ID.
     id: PathBuf,
 }
 
-/// Options of nvcc about files that several calls for one source would share: intermediate files,
-/// and precompiled headers. Option files may contain any of these options.
+/// nvcc's options for files that several calls for one source would share: intermediate files and
+/// precompiled headers. Option files are also listed, because they may contain any of these
+/// options.
 const WITH_FILES: [&str; 15] = [
     "-keep",
     "--keep",
@@ -138,13 +140,13 @@ impl Compilations<'_> {
             .one(&part.folder);
         let mut compilation =
             self.object(extension, kind, source, before, nvcc, ccbin, is_relocatable);
-        // The record contains the list instead of the header.
+        // The record lists the targets instead of this header.
         compilation.tool_folders.push(part.header.clone());
         let folder = part.folder.clone();
         let steps = compilation.steps.drain(..).map(|step| {
             let folder = folder.clone();
             step.prepare(move || {
-                // If this fails, nvcc reports it.
+                // If this fails, nvcc reports the error.
                 let _ = fs::remove_dir_all(&folder);
                 let _ = fs::create_dir_all(&folder);
             })
@@ -228,7 +230,8 @@ impl NvccPart {
     #[inline]
     pub(crate) fn finish(&self, image: &Path) -> Result<(), Error> {
         let folder = &self.folder;
-        // Without such a file, the ID is unknown, and is treated as different from all other IDs.
+        // Without a `.module_id` file, the ID is unknown, and counts as different from all other
+        // IDs.
         let mut id = Vec::new();
         if let Ok(files) = fs::read_dir(folder) {
             for file in files.flatten() {
@@ -242,7 +245,8 @@ impl NvccPart {
         fs::remove_dir_all(folder)
             .map_err(|error| Error::io("remove the folder", folder, error))?;
         if self.makes == Makes::Object {
-            // Two versions of a package may be in one program: weaken the symbol that both define.
+            // One program may contain two versions of a package, so weaken the symbol that both
+            // define.
             let mut bytes = files::read(image)?;
             if weaken(&mut bytes, &self.symbol).is_some() {
                 write_if_changed(image, &bytes)?;
@@ -251,16 +255,16 @@ impl NvccPart {
         Ok(())
     }
 
-    /// Returns the ID of the source; `None` if it is unknown.
+    /// Returns the ID of the source, or `None` if it is unknown.
     #[inline]
     fn id(&self) -> Option<Vec<u8>> {
         fs::read(&self.id).ok().filter(|id| !id.is_empty())
     }
 }
 
-/// Joins the outputs of these compilations into one object for all targets. The first compilation
-/// has made an object. Returns `None` if the source's ID differs between the compilations, or if
-/// nvcc's output has an unknown form.
+/// Joins the outputs of these compilations into one object for all targets. The output of the first
+/// compilation must be an object. Returns `None` if the source's ID differs between the
+/// compilations, or if nvcc's output has an unknown form.
 #[inline]
 pub(crate) fn join(compilations: &[&Compilation]) -> Result<Option<Vec<u8>>, Error> {
     let mut all = Vec::new();
@@ -294,7 +298,7 @@ pub(crate) fn name_images(object: &Path, sources: &str) -> io::Result<()> {
     fs::write(object, bytes)
 }
 
-/// Returns the fat binary in a file: an object, or the fat binary itself.
+/// Returns the fat binary in a file, which is an object or the fat binary itself.
 #[inline]
 fn fatbin(file: &[u8]) -> Option<NvFatbin<'_>> {
     let range = section(file).map_or(0..file.len(), |section| section.range);
@@ -303,7 +307,8 @@ fn fatbin(file: &[u8]) -> Option<NvFatbin<'_>> {
     (fatbin.size() == bytes.len() as u64).then_some(fatbin)
 }
 
-/// Returns the section with an object's fat binary; `None` if the object has several such sections.
+/// Returns the section with an object's fat binary. Returns `None` unless the object has exactly
+/// one.
 #[inline]
 fn section(object: &[u8]) -> Option<ElfSection> {
     let mut sections = ElfSection::all(object)?;
@@ -313,7 +318,7 @@ fn section(object: &[u8]) -> Option<ElfSection> {
     sections.is_empty().then_some(only)
 }
 
-/// Returns the value of [`ARCH_LIST`] in a call of nvcc for these targets: `800,900`.
+/// Returns the value of [`ARCH_LIST`] in an nvcc call for these targets, such as `800,900`.
 #[inline]
 fn arch_list(targets: &[Target]) -> String {
     let mut numbers: Vec<u32> = Vec::new();

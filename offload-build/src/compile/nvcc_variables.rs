@@ -1,4 +1,4 @@
-//! The environment of every step that runs nvcc.
+//! Sets the environment of every step that runs nvcc.
 
 use crate::toolchain::Cargo;
 use crate::toolchain::compilers::Cxx;

@@ -1,4 +1,4 @@
-//! Command lines that make PTX and machine code for NVIDIA's GPUs: clang and ptxas.
+//! Makes the command lines with which clang and ptxas make PTX and machine code for NVIDIA's GPUs.
 
 use super::device::{Device, link_inputs};
 use super::line::Line;
@@ -53,7 +53,7 @@ impl Compilations<'_> {
         let sources = self.sources();
         let Profile { mut debug, level, set_by_flags } = self.profile(sources[0]);
         // With an option for debug information, ptxas warns if the PTX lacks it. Only PTX that
-        // clang compiles from source code always has it; PTX or LLVM IR sources may lack it.
+        // clang compiles from source code always contains it. PTX or LLVM IR sources may lack it.
         if !sources.iter().all(|source| source.language.is_preprocessed()) {
             debug = DebugInfo::None;
         }

@@ -1,4 +1,4 @@
-//! Objects with host code and device code, compiled by clang. Some functions also serve nvcc's
+//! Makes objects with host code and device code with clang. Some functions also serve nvcc's
 //! objects.
 //!
 //! | | compilations | repeated when the targets change |
@@ -6,7 +6,7 @@
 //! | each source alone | one for each target, then one of the host part with the fat binary of all targets | the host part |
 //! | with a device link | one of the source for all targets | all |
 //!
-//! The functions are `#[inline]`: only build scripts that make static libraries compile them.
+//! The functions are `#[inline]`, so only build scripts that make static libraries compile them.
 
 use super::line::Line;
 use super::profile::DebugInfo;
@@ -21,7 +21,7 @@ use offload_format::target::NvidiaCode;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The device code for one target that goes into an object: its file, with the hash of the bytes.
+/// The device code for one target of an object: its file, with the hash of the file's bytes.
 #[derive(Debug)]
 pub(crate) struct DeviceImage<'a> {
     pub(crate) target: &'a Target,
@@ -30,8 +30,8 @@ pub(crate) struct DeviceImage<'a> {
 }
 
 impl<'a> Compilations<'a> {
-    /// Returns the compilation by clang of a relocatable object with host code and the device code
-    /// for all targets.
+    /// Returns the compilation in which clang makes a relocatable object with host code and the
+    /// device code for all targets.
     #[inline]
     pub(crate) fn relocatable_object(
         &self,
@@ -40,8 +40,8 @@ impl<'a> Compilations<'a> {
     ) -> Result<Compilation, Error> {
         let mut compilation = self.compilation("o", &tools(dialect, clang));
         let source = self.source_for_all()?;
-        // Without `--offload-new-driver`, older clangs use a different driver. No linker can take
-        // apart the objects of that driver.
+        // Without `--offload-new-driver`, older clangs use their old offloading driver, and no
+        // linker can extract the device code from that driver's objects.
         let common =
             self.offload_args(dialect, source).words(&["--offload-new-driver", "-fgpu-rdc"]);
         let compile = common
@@ -53,8 +53,8 @@ impl<'a> Compilations<'a> {
         let step = Step::new(StepKind::Compile, &clang.path, compile.done());
         compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
 
-        // The dependency file lists only the host part's includes: clang writes none for the device
-        // parts. For each target, a separate step lists the includes of the device part.
+        // The dependency file lists only the host part's includes, because clang writes none for
+        // the device parts. For each target, a separate step lists the includes of the device part.
         for (index, target) in self.targets.iter().enumerate() {
             let scan = common
                 .clone()
@@ -94,9 +94,9 @@ impl<'a> Compilations<'a> {
         Ok(compilation)
     }
 
-    /// Returns the compilation of a source's host part to an object. `images` contains the device
-    /// code for each target, in the order of the targets; all of it goes into the object. For CUDA,
-    /// the toolkit makes a fat binary of the device code; for HIP, `bundle` already exists.
+    /// Returns the compilation of a source's host part to an object. The object contains all of
+    /// `images`, the device code for each target in the order of the targets. For CUDA, the toolkit
+    /// makes a fat binary of the device code. For HIP, the bundle already exists.
     #[inline]
     pub(crate) fn host_object(
         &self,
@@ -198,7 +198,7 @@ impl<'a> Compilations<'a> {
     }
 }
 
-/// How to put the device code of several targets into one file.
+/// The file that contains the device code of several targets, or the toolkit that makes it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum FatBinary<'a> {
     /// HIP's bundle, which already exists.

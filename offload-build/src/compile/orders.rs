@@ -1,14 +1,14 @@
-//! Atomic operations whose orders are lost in PTX and in SPIR-V.
+//! Finds atomic operations whose orders are lost in PTX and in SPIR-V.
 //!
 //! For PTX, LLVM 22 compiles an `atomicrmw` with any order to an instruction without an order, for
-//! the threads of one GPU; older versions lose more orders. Neither rustc nor clang reports this
+//! the threads of one GPU. Older versions lose more orders. Neither rustc nor clang reports this
 //! loss, so the build compares the PTX with the LLVM IR from which it was made. In the CUDA
 //! dialect, `offload/nvptx_atomics.h` replaces the operations that have the usual names. For other
 //! operations, such as `__hip_atomic_fetch_add`, the build reads the LLVM IR in which clang
 //! describes the parameters.
 //!
-//! For SPIR-V, LLVM 22 turns atomic loads and stores into plain ones, and the orders of other
-//! operations apply to no memory. `offload/spirv_atomics.h` replaces these operations.
+//! For SPIR-V, LLVM 22 turns atomic loads and stores into plain loads and stores, and the orders of
+//! other operations apply to no memory. `offload/spirv_atomics.h` replaces these operations.
 
 use super::Compilation;
 use crate::compile::debug_info::orders::{NO_ORDER_IN_SPIRV, lost, without_order};
@@ -36,13 +36,13 @@ impl Compilation {
             plain.push_str(NO_ORDER_IN_SPIRV);
         }
         for path in &self.ordered {
-            // If the file is missing, an earlier build, or the build for another target, described
-            // the parameters.
+            // If the file is missing, an earlier build, or the build for a different target,
+            // described the parameters.
             if !path.is_file() {
                 continue;
             }
             let bytes = files::read(path)?;
-            // Source names need not be UTF-8.
+            // Source names in the file need not be UTF-8.
             let text = String::from_utf8_lossy(&bytes);
             if plain.is_empty() {
                 plain = without_order(&text);

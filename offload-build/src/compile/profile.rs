@@ -1,4 +1,4 @@
-//! The optimization of device code, and its debug information.
+//! Chooses the optimization of device code, and its debug information.
 //!
 //! | compiler | optimization | debug information |
 //! |---|---|---|
@@ -6,9 +6,9 @@
 //! | nvcc, ptxas, clang with CUDA's or ROCm's headers | 3 | lines, if Cargo's `debug` requests any |
 //!
 //! With full debug information, the compilers of the second row write five times the code and need
-//! gigabytes of memory, so the build requests it only if build.rs does. A call of `opt_level` or
-//! `debug` in build.rs overrides the default in the table; a compiler flag in build.rs overrides
-//! both.
+//! gigabytes of memory. The build therefore requests it only if build.rs does. A call to
+//! `opt_level` or `debug` in build.rs overrides the default in the table. A compiler flag in
+//! build.rs overrides both.
 
 use super::Compilations;
 use crate::plan::{PlannedModule, PlannedSource};
@@ -33,7 +33,7 @@ pub(super) struct Profile {
     pub(super) set_by_flags: FlagSettings,
 }
 
-/// Settings that the flags of build.rs contain.
+/// Settings that build.rs's flags contain.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FlagSettings {
     /// The level of the last `-O`.
@@ -108,7 +108,7 @@ pub(crate) fn levels(module: &PlannedModule, target: &Target, cargo: &Cargo) -> 
 }
 
 impl Profile {
-    /// Returns the profile of a source: build.rs's settings, otherwise the compiler's defaults.
+    /// Returns the profile of a source: build.rs's settings, or else the defaults in the table.
     fn of(module: &PlannedModule, source: &PlannedSource, target: &Target, cargo: &Cargo) -> Self {
         let set_by_flags = FlagSettings::of(&module.flags_for(source, target));
         let asked_debug = source.options.debug.or(module.options.debug);
@@ -133,8 +133,8 @@ impl Profile {
             // NVIDIA's debugger needs code without optimization.
             (_, Some(true)) if is_nvidia || is_vendors => "0",
             (true, _) => "3",
-            // Without optimization, clang 22 writes invalid modules: the indices of fields are not
-            // constants.
+            // Without optimization, clang 22 emits invalid modules, in which the indices of fields
+            // are not constants.
             (false, _) if target.vendor() == Vendor::Intel && cargo.opt_level == "0" => "1",
             (false, _) => &cargo.opt_level,
         };
@@ -145,8 +145,8 @@ impl Profile {
             Some(false) => DebugInfo::None,
             None if !cargo.debug => DebugInfo::None,
             None if is_vendors => DebugInfo::Lines,
-            // ptxas optimizes the machine code even if clang does not optimize. For optimized code,
-            // ptxas supports only line information.
+            // ptxas optimizes the machine code even if clang does not. For optimized code, ptxas
+            // supports only line information.
             None if is_nvidia && (level != "0" || !target.is_ptx()) => DebugInfo::Lines,
             None => DebugInfo::Full,
         };

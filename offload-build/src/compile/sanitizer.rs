@@ -1,4 +1,4 @@
-//! The C++ compiler's sanitizers, for CPU images that check kernels (`OFFLOAD_CPU_CHECK`).
+//! Finds the C++ compiler's sanitizers, for CPU images that check kernels (`OFFLOAD_CPU_CHECK`).
 
 use crate::toolchain::compilers::{Cxx, Tools};
 use crate::toolchain::{Error, ErrorKind};
@@ -21,8 +21,8 @@ pub(crate) struct Sanitizer {
 impl Sanitizer {
     pub(crate) fn option(&self) -> &'static str {
         match self.check {
-            // clang's `bounds` includes a check that ends the program without a report;
-            // `array-bounds` does not.
+            // clang's `bounds` includes a check that ends the program without a report, unlike
+            // `array-bounds`.
             Check::Memory if self.is_clang => "-fsanitize=address,array-bounds,alignment",
             Check::Memory => "-fsanitize=address,bounds,alignment",
             Check::Races => "-fsanitize=thread",
@@ -31,7 +31,7 @@ impl Sanitizer {
         }
     }
 
-    /// Returns the text about the sanitizer that the image contains.
+    /// Returns the description of the sanitizer, which the image contains.
     pub(crate) fn description(&self) -> CheckedImage {
         let mut libraries = Vec::new();
         for path in &self.libraries {
@@ -47,7 +47,8 @@ impl Sanitizer {
 
     /// Returns the sanitizers that `OFFLOAD_CPU_CHECK` requests for CPU images.
     ///
-    /// Returns an error if the compiler or the host program's system lacks a sanitizer.
+    /// Returns an error if the compiler lacks a sanitizer, or the program's target does not support
+    /// it.
     pub(crate) fn find(cxx: &Cxx, tools: &Tools<'_>) -> Result<Vec<Self>, Error> {
         let Some(word) = tools.cargo.user_var(variables::CHECK) else { return Ok(Vec::new()) };
         let checks = Check::requested(&word).ok_or_else(|| {
@@ -117,7 +118,7 @@ format!("Fedora: dnf install lib{gcc}; Debian, Ubuntu: apt install --reinstall g
         let mut libraries = vec![runtime];
         if !is_clang && check.parts().contains(&Check::Memory) {
             // GCC's AddressSanitizer does not find the exception functions of a C++ library that is
-            // loaded later.
+            // loaded after it.
             libraries.extend(ask("-print-file-name=libstdc++.so").and_then(library));
         }
         let symbolizer = is_clang.then(|| ask("-print-prog-name=llvm-symbolizer")).flatten();
@@ -126,8 +127,8 @@ format!("Fedora: dnf install lib{gcc}; Debian, Ubuntu: apt install --reinstall g
     }
 }
 
-/// Returns the library that a linker's input file refers to. This is the file itself or, for a GNU
-/// ld script, the library named in the script.
+/// Returns the library that a linker's input file refers to: the file itself or, for a GNU ld
+/// script, the library that the script names.
 fn library(path: PathBuf) -> Option<PathBuf> {
     let path = fs::canonicalize(path).ok()?;
     let bytes = fs::read(&path).ok()?;

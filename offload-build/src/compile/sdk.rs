@@ -1,4 +1,4 @@
-//! clang's options for a vendor's headers and device libraries.
+//! Finds clang's options for a vendor's headers and device libraries.
 
 use crate::output::OutDir;
 use crate::targets::Target;
@@ -9,12 +9,12 @@ use offload_format::target::{OffloadArch, TargetId};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// clang's options for the headers and libraries of one vendor; empty if none are used.
+/// clang's options for the headers and libraries of one vendor. Empty if the sources use none.
 #[derive(Debug, Default)]
 pub(crate) struct Sdk {
     pub(crate) args: Vec<OsString>,
-    /// The newest code object version that ROCm's device libraries support; `None` for CUDA, or if
-    /// the libraries do not show it.
+    /// The newest code object version that ROCm's device libraries support. `None` for CUDA, or if
+    /// the libraries do not show the version.
     pub(crate) code_object_version: Option<u32>,
     /// Files that identify the SDK's version, because dependency files omit the SDK's headers.
     pub(crate) stands_for: Vec<PathBuf>,
@@ -28,12 +28,13 @@ impl Sdk {
         if !toolkit.root.join("include").join(CURAND).is_file() {
             args.extend(["-isystem".into(), output.empty_header(CURAND)?.into()]);
         }
-        // The headers of libraries such as CUB. Since CUDA 13, nvcc finds them without an option.
+        // This folder contains the headers of libraries such as CUB. Since CUDA 13, nvcc finds them
+        // without an option.
         let cccl = toolkit.root.join("include/cccl");
         if cccl.is_dir() {
             args.extend(["-isystem".into(), cccl.into()]);
         }
-        // With any headers, clang ignores the orders of its own atomic functions.
+        // Whichever headers a source uses, clang ignores the orders of its own atomic functions.
         args.extend(["-include".into(), plain_path(output.include().join(NVPTX_ATOMICS).into())]);
         let mut stands_for = vec![toolkit.path.clone()];
         for file in ["include/cuda.h", "nvvm/libdevice/libdevice.10.bc"] {
@@ -76,7 +77,7 @@ impl Sdk {
             {
                 sdk.args.extend([format!("-Xarch_{target}").into(), define.into()]);
                 // The host part includes the same headers, so it also needs the macro for the
-                // wavefront size. In host code, any value will do.
+                // wavefront size. Any value suffices in host code.
                 for_host = Some(format!("-D{WAVEFRONT}=64"));
             }
         }
@@ -106,14 +107,14 @@ impl Sdk {
         for file in ["ocml.bc", "ockl.bc"] {
             stands_for.push(rocm.device_libraries.join(file));
         }
-        // Debian's ROCm is in /usr with all other packages, so it has no separate folder.
+        // Debian installs ROCm to /usr with all other packages, so ROCm has no separate folder.
         let root = Some(rocm.root.clone()).filter(|root| root != Path::new("/usr"));
         Self { args, code_object_version: rocm.newest_code_object, stands_for, root }
     }
 }
 
 /// clang's own CUDA header includes this header, which belongs to cuRAND, not to the toolkit's
-/// core. The header's contents are not needed: if the header is missing, an empty file replaces it.
+/// core. The contents are not needed, so an empty file replaces a missing header.
 const CURAND: &str = "curand_mtgp32_kernel.h";
 
 /// The part of this crate's header that depends on no other header.
@@ -121,25 +122,25 @@ const NVPTX_ATOMICS: &str = "offload/nvptx_atomics.h";
 
 const WAVEFRONT: &str = "__AMDGCN_WAVEFRONT_SIZE";
 
-/// Returns the option that defines the macro for the wavefront size, if clang does not define it.
-/// ROCm's headers up to version 6 expect the macro from clang, but clang 22 and newer do not define
-/// it.
+/// Returns the option that defines the macro for the wavefront size, unless clang defines the
+/// macro. ROCm's headers up to version 6 expect the macro from clang, but clang 22 and newer do not
+/// define it.
 fn wavefront_define(clang: &Clang, id: TargetId<'_>, tools: &Tools<'_>) -> Option<String> {
     let is_missing = !tools.clang_defines(clang, id.processor(), WAVEFRONT);
     is_missing.then(|| format!("-D{WAVEFRONT}={}", wavefront_size(id.processor())))
 }
 
-/// Returns clang's default wavefront size: 64 for `gfx90a` and `gfx9-4-generic`, 32 for `gfx1030`
-/// and `gfx11-generic`.
+/// Returns clang's default wavefront size, such as 64 for `gfx90a` and `gfx9-4-generic`, and 32 for
+/// `gfx1030` and `gfx11-generic`.
 pub(super) fn wavefront_size(processor: &str) -> u32 {
     if major(processor).is_some_and(|major| major >= 10) { 32 } else { 64 }
 }
 
-/// Returns the major version of a processor: 11 for `gfx1100`, 9 for `gfx90a`.
+/// Returns the major version of a processor, such as 11 for `gfx1100` and 9 for `gfx90a`.
 pub(crate) fn major(processor: &str) -> Option<u32> {
     let name = processor.strip_prefix("gfx")?;
     // A generic processor's name may have a dash after the major version. In other names, two
-    // hexadecimal digits follow it.
+    // hexadecimal digits follow the major version.
     let major = match name.split_once('-') {
         Some((major, _)) => major,
         None => name.get(..name.len().saturating_sub(2))?,

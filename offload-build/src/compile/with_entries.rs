@@ -1,8 +1,9 @@
-//! Sources of the CPU image, each with an entry for each of its kernels.
+//! Writes copies of the CPU image's sources, each with an entry for each of its kernels.
 //!
 //! The entries need the kernels' names, so a compiler first describes the source. The image's
-//! compiler then reads a copy of the source with the entries after its last line. A `#line` keeps
-//! the source's name and lines in messages, `__FILE__` and debug information.
+//! compiler then reads a copy of the source with the entries after its last line. A `#line`
+//! directive keeps the source's name and line numbers in messages, `__FILE__` and debug
+//! information.
 
 use super::signatures;
 use std::fs;
@@ -12,14 +13,14 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 pub(super) struct WithEntries {
     pub(super) source: PathBuf,
-    /// The file in which the compiler describes the source. If the compiler refuses the source,
-    /// this file does not exist. The compiler then also refuses the copy, and reports the errors.
+    /// The file in which the compiler describes the source. If the compiler rejects the source,
+    /// this file does not exist. The compiler then also rejects the copy, and reports the errors.
     pub(super) description: PathBuf,
     pub(super) copy: PathBuf,
 }
 
 impl WithEntries {
-    /// Writes the copy. If this fails, the compiler reports the missing file.
+    /// Writes the copy. If writing fails, the compiler reports the missing file.
     pub(super) fn write(&self) {
         let Ok(source) = fs::read(&self.source) else { return };
         let source = source.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&source);
@@ -34,7 +35,7 @@ impl WithEntries {
     }
 }
 
-/// Whether a description is assembly by g++, not LLVM IR by clang.
+/// Whether a description is assembly from g++, not LLVM IR from clang.
 pub(crate) fn is_assembly(description: &Path) -> bool {
     description.extension().is_some_and(|it| it == "s")
 }

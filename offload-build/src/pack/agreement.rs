@@ -1,4 +1,4 @@
-//! Checks whether images have the parameters that a source declares.
+//! Checks that kernels in images have the parameters that the source declares.
 
 use crate::toolchain::Cargo;
 use offload_pack::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexKernel};
@@ -6,10 +6,12 @@ use offload_pack::signature::{
     Record, Scalar, Signature, Signatures, Type, describe, local_symbol,
 };
 
-/// Returns the signatures of kernels that exist in an image, or all signatures if images do not
-/// list their kernels. If an image's arguments differ from the source's, a warning reports the
-/// difference, and programs that call the kernel do not compile. The same applies to `static`
-/// kernels of two sources that have the same name in the CPU image.
+/// Returns the signatures of kernels that exist in an image, or all signatures if no image lists
+/// its kernels.
+///
+/// If a kernel's arguments in an image differ from the source's, a warning reports the difference,
+/// and programs that call the kernel do not compile. The same applies to `static` kernels from two
+/// sources if they have the same name in the CPU image.
 pub(super) fn agreed(
     module: &str,
     signatures: &Signatures,
@@ -84,8 +86,8 @@ fn difference<'a>(
         let Some(arguments) = &in_image.arguments else { continue };
         let mut is_same = layout.as_ref().is_some_and(|layout| layout.len() == arguments.len());
         for (at, (parameter, argument)) in kernel.parameters.iter().zip(arguments).enumerate() {
-            // Compare sizes, not offsets: images align some types differently, but a launch passes
-            // the addresses of the arguments, and therefore works with any offsets.
+            // Compare sizes, not offsets. Images align some types differently, but a launch passes
+            // the addresses of the arguments and therefore works with any offsets.
             let size = layout.as_ref().map(|layout| layout[at].1.bytes);
             is_same &= size == Some(argument.size) && is_possible(&parameter.ty, argument);
         }
@@ -107,7 +109,7 @@ fn difference<'a>(
     None
 }
 
-/// Whether an argument of the kind that an image lists may have this type. Images list 16-bit
+/// Whether an image's argument may have this type, given its kind in the image. Images list 16-bit
 /// numbers as bits.
 fn is_possible(ty: &Type, argument: &IndexArgument) -> bool {
     let is_float =

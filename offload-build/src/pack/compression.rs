@@ -1,9 +1,8 @@
-//! Compressed packs: each module is a separate stream, which can be decompressed without the other
+//! Compresses packs. Each module is a separate stream, which can be decompressed without the other
 //! modules.
 //!
-//! A pack that is only for AMD contains a compressed bundle for each module (`CCOB`, version 3), a
-//! format that HIP's runtime accepts. Other packs contain an offload binary of version 3 for each
-//! module.
+//! A pack that is only for AMD contains a compressed bundle (`CCOB`, version 3) for each module,
+//! which HIP's runtime accepts. Other packs contain an offload binary of version 3 for each module.
 
 use crate::output::{OutDir, record, remove, write_if_changed};
 use crate::pack::image::Image;
@@ -44,8 +43,8 @@ pub(crate) fn compress(
         let (bytes, stream) = module_bytes(module, &container, section, modules.len() > 1, output)?;
         layout.pad_to(align);
         let start = layout.size();
-        // A bundle is compressed as a whole. The header of an offload binary, `plain` bytes, is not
-        // compressed.
+        // A bundle is compressed as a whole. In an offload binary, the header of `plain` bytes is
+        // not compressed.
         let (bundle, plain) = match section {
             DeviceSection::HipFatbin => (Some(start), 0),
             DeviceSection::LlvmOffloading => (None, stream.start),
@@ -80,8 +79,8 @@ fn path(module: &ModuleImages, output: &OutDir) -> PathBuf {
     output.work.join(format!("{}.compressed", module.name))
 }
 
-/// Returns the range of the compressed stream in a container; `None` if the container is damaged.
-/// Zeros may follow the container in `bytes`.
+/// Returns the range of the compressed stream in a container, or `None` if the container is
+/// damaged. In `bytes`, zeros may follow the container.
 fn stream(bytes: &[u8], section: DeviceSection) -> Option<Range<u64>> {
     let (size, stream) = match section {
         DeviceSection::HipFatbin => {
@@ -96,8 +95,8 @@ fn stream(bytes: &[u8], section: DeviceSection) -> Option<Range<u64>> {
     Some(size - stream.len() as u64..size)
 }
 
-/// Returns a module's compressed container, and the range of its stream. Uses an earlier run's
-/// container if that run had the same images.
+/// Returns a module's compressed container, and the range of the container's stream. Uses an
+/// earlier run's container if it was made from the same images.
 fn module_bytes(
     module: &ModuleImages,
     container: &Layout,
@@ -122,7 +121,8 @@ fn module_bytes(
     {
         return Ok((bytes, stream));
     }
-    // Otherwise, if the build is interrupted, the new container could remain with the old key.
+    // Remove the old key first. Otherwise, an interrupted build could leave the new container with
+    // the old key.
     remove(&key_path)?;
     let read = |image: &Image| files::read(&image.path);
     let images = module.images.iter().map(read).collect::<Result<Vec<_>, _>>()?;
@@ -205,15 +205,15 @@ mod tests {
             assert_eq!(packed(&first, section, &output).unwrap(), one);
             let file = path(&first, &output);
             let key = file.with_extension("compressed.key");
-            // A truncated file is made again.
+            // A truncated file is regenerated.
             for size in [0, 20, 45] {
                 let bytes = fs::read(&file).unwrap();
                 fs::write(&file, &bytes[..size]).unwrap();
                 assert_eq!(packed(&first, section, &output).unwrap(), one);
                 assert_eq!(fs::read(&file).unwrap(), bytes);
             }
-            // No key file exists while a new container is written. To make the write fail, put a
-            // folder in place of the container.
+            // No key file exists while a new container is written. To make the write fail, replace
+            // the container with a folder.
             fs::remove_file(&file).unwrap();
             fs::create_dir_all(file.join("in_the_way")).unwrap();
             let second = module(&output, &two);

@@ -1,4 +1,4 @@
-//! Compressed packs, in a build of this crate without the feature `compression`.
+//! Reports an error for compressed packs if this crate is built without the feature `compression`.
 
 use crate::output::OutDir;
 use crate::pack::layout::{ModuleImages, PackLayout};

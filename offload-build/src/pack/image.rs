@@ -1,5 +1,5 @@
-//! Examines a compiled or supplied image: checks that it is for the requested target, and reads the
-//! facts that programs need.
+//! Examines images: checks that each is for the requested target, and reads the facts that programs
+//! need.
 
 use crate::targets::Target;
 use crate::toolchain::{Cargo, ContentHash, Error, ErrorKind, files};
@@ -50,7 +50,7 @@ const FLAG_VARIABLES: [&str; 4] = [
     "HIPCC_COMPILE_FLAGS_APPEND",
 ];
 
-/// Returns the error about images for targets that were not requested. It names the possible
+/// Returns the error about images for targets that were not requested. The error names the possible
 /// sources of these targets.
 pub(crate) fn not_asked_for(what: &str, cargo: &Cargo) -> Error {
     let set = FLAG_VARIABLES.iter().filter_map(|name| Some((name, cargo.user_var(name)?)));
@@ -65,8 +65,7 @@ pub(crate) fn not_asked_for(what: &str, cargo: &Cargo) -> Error {
     Error::new(ErrorKind::ToolFailed, message)
 }
 
-/// The number of bytes to read from an image: more than the headers and PTX's first directives
-/// need.
+/// The number of bytes to read from an image. The headers and PTX's first directives need fewer.
 const HEADER_SIZE: u64 = 4096;
 
 /// Reads the header of the image at `path`. Returns the image's kind, and its size in bytes.
@@ -121,7 +120,7 @@ impl Image {
         }
         if !target.is_gpu() {
             let bytes = files::read(path)?;
-            // Leave unreadable files to the system's loader.
+            // Leave files that cannot be parsed to the system's loader.
             if let Ok(Some(symbol)) = unique_symbol(&bytes) {
                 let message = format!(
                     "the image {} cannot be loaded beside other images, because all images of a \
@@ -136,7 +135,7 @@ impl Image {
         Ok(Self { target: target.clone(), path: path.to_owned(), size, hash, kind, origin })
     }
 
-    /// Returns the index's description of the image at this offset, without kernels.
+    /// Returns the index entry for the image at this offset, without kernels.
     pub(crate) fn at(&self, offset: u64) -> IndexImage {
         IndexImage {
             target: self.target.to_string(),
@@ -148,8 +147,9 @@ impl Image {
         }
     }
 
-    /// Lowers the version of the PTX file at `path` to the oldest one that supports all of its
-    /// instructions. If the oldest version is unknown, changes nothing and returns the reason.
+    /// Lowers the version of the PTX file at `path` to the oldest version that supports all of the
+    /// file's instructions. If the oldest version is unknown, changes nothing and returns the
+    /// reason.
     pub(crate) fn lower_ptx(path: &Path) -> Result<Option<String>, Error> {
         let mut text = files::read(path)?;
         // `open` reports an error in the header.
@@ -172,7 +172,7 @@ impl Image {
         Ok(None)
     }
 
-    /// Adds a line feed to the end of the image file at `path`, if needed in a pack.
+    /// Adds a line feed to the end of the image file at `path`, if a pack requires one.
     pub(crate) fn seal(path: &Path) -> Result<(), Error> {
         let sealed = fs::metadata(path).and_then(|metadata| {
             if needs_line_feed(path, metadata.len()) {
@@ -184,8 +184,8 @@ impl Image {
         sealed.map_err(|error| Error::io("end", path, error))
     }
 
-    /// Adds a line feed to the bytes of an image that will be written to `path`, if needed in a
-    /// pack.
+    /// Adds a line feed to the bytes of an image that will be written to `path`, if a pack requires
+    /// one.
     pub(crate) fn seal_bytes(path: &Path, bytes: &mut Vec<u8>) {
         if needs_line_feed(path, bytes.len() as u64) {
             bytes.push(b'\n');
@@ -195,20 +195,21 @@ impl Image {
 
 /// Whether an image needs an additional line feed at its end. Drivers read PTX as text up to a NUL.
 /// In an offload binary, zeros fill the space after an image up to the next multiple of 8 bytes. A
-/// text that would end at such a multiple gets a line feed, so that a NUL follows every text.
+/// PTX text that would end at a multiple of 8 bytes gets a line feed, so that a NUL follows every
+/// text.
 fn needs_line_feed(path: &Path, size: u64) -> bool {
     path.extension().is_some_and(|extension| extension == "ptx")
         && size.is_multiple_of(offload_binary::ALIGN)
 }
 
 /// Returns the functions that a PTX text declares but does not define, except those of CUDA's
-/// device runtime: PTX has no linker.
+/// device runtime. No linker can add them, because there is none for PTX.
 fn undefined(ptx: &str) -> Vec<&str> {
     const SYSTEM: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
     const FUNCTION: &str = ".extern .func";
     let (mut names, mut last) = (Vec::new(), 0);
     for (at, _) in ptx.match_indices(FUNCTION) {
-        // If no line has ended since the last match, that match is in the same line.
+        // If no line has ended since the last match, that match is on the same line.
         let start = last + ptx[last..at].rfind('\n').map_or(0, |end| end + 1);
         last = at;
         if !ptx[start..at].trim_start().is_empty() {
@@ -219,7 +220,7 @@ fn undefined(ptx: &str) -> Vec<&str> {
             let Some((_, behind)) = rest.split_once(')') else { continue };
             rest = behind.trim_start();
         }
-        // The function's parameters may be in the same line.
+        // The function's parameters may be on the same line.
         let end = rest.find(|c: char| c.is_whitespace() || c == '(' || c == ';');
         let name = &rest[..end.unwrap_or(rest.len())];
         if !SYSTEM.contains(&name) && !name.starts_with("cuda") {
@@ -235,7 +236,7 @@ mod tests {
 
     #[test]
     fn functions_that_are_left_to_a_linker() {
-        // Declarations as clang writes them, in several lines, and also in one line.
+        // The declarations span several lines, as clang writes them, or are on one line.
         let declared = ".extern .func  (.param .b32 func_retval0) vprintf\n(\n\t.param .b64 vprintf_param_0\n);\n\
                         .extern .func other (.param .b64 a);\n.extern .func third;\n.extern .func cudaGetDevice(\n// .extern .func comment;\n\
                         .extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n.extern .func \t last";

@@ -1,10 +1,10 @@
-//! The kernels of an image. The build reads them once and stores them in a record, which is valid
-//! until the image changes.
+//! Finds the kernels in an image. The build reads them once and stores them in a record, which is
+//! valid until the image changes.
 //!
-//! When the program is compiled, `PACK.kernel("x")` is checked: an image of the pack must contain
-//! this name. CPU images contain no names. If no image of a module contains names, any name is
-//! accepted. If a module's compiled images have no kernels, the build warns: usually, the kernel is
-//! a template that no source instantiates.
+//! When the program is compiled, the macro checks `PACK.kernel("x")`: an image in the pack must
+//! contain this name. CPU images contain no names. If no image of a module contains names, any name
+//! is accepted. If a module's compiled images contain no kernels, the build warns. The usual cause
+//! is a kernel template that no source instantiates.
 
 use crate::output::{OutDir, image_file_name, record};
 use crate::pack::image::{self, Image};
@@ -15,8 +15,8 @@ use std::fs;
 
 const IMAGE: &str = "image";
 
-/// Returns the kernels in alphabetical order; `None` if they are unknown. Unknown kernels are not
-/// an error: programs can then use any kernel name.
+/// Returns the kernels in alphabetical order, or `None` if they are unknown. Unknown kernels are
+/// not an error, because programs can then use any kernel name.
 pub(crate) fn of(
     module: &str,
     image: &Image,
@@ -56,7 +56,7 @@ pub(crate) fn of(
     Ok(Some(kernels))
 }
 
-/// Warns if a module's compiled images have no kernel. Usually, the kernel is a template that no
+/// Warns if a module's images contain no kernel. The usual cause is a kernel template that no
 /// source instantiates.
 pub(crate) fn warn_of_none(
     pack: &str,
@@ -100,7 +100,7 @@ pub(crate) fn warn_of_none(
     ));
 }
 
-/// Returns the name of the first kernel template in the text of a source.
+/// Returns the name of the first kernel template in a source's text.
 fn template(source: &str) -> Option<&str> {
     source.match_indices("template").find_map(|(start, _)| {
         let declaration = source[start..].split(['{', ';']).next()?;

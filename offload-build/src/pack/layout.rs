@@ -1,4 +1,4 @@
-//! The bytes of a pack: the containers of its modules, one after another.
+//! Lays out the bytes of a pack: the containers of its modules, one after another.
 
 use crate::pack::image::Image;
 use crate::toolchain::Error;
@@ -15,8 +15,7 @@ use std::path::PathBuf;
 pub(crate) struct ModuleImages {
     pub(crate) name: String,
     pub(crate) images: Vec<Image>,
-    /// The signatures of the module's kernels, as far as sources contain them, or the reason why
-    /// they are unknown.
+    /// The known signatures of the module's kernels, or the reason why the signatures are unknown.
     pub(crate) signatures: Result<Signatures, String>,
     /// The sources in CUDA's dialect or HIP, which may contain kernel templates.
     pub(crate) sources: Vec<PathBuf>,
@@ -27,18 +26,18 @@ pub(crate) struct PackLayout {
     /// The layout of the pack, whose payload numbers are positions in `files`.
     pub(crate) layout: Layout,
     pub(crate) files: Vec<PathBuf>,
-    /// The modules with their images, still without kernels and signatures.
+    /// The modules with their images, but without kernels and signatures.
     pub(crate) modules: Vec<IndexModule>,
 }
 
-/// Returns the layout of the images without compression.
+/// Returns the layout of a pack without compression.
 pub(crate) fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<PackLayout, Error> {
     let (mut layout, mut files, mut placed) = (Layout::new(), Vec::<PathBuf>::new(), Vec::new());
     let mut binaries = OffloadBinaryBuilder::new();
     for module in modules {
         let mut bundle = None;
         match section {
-            // A bundle for each module with images, in the form that HIP's runtime reads.
+            // Each module with images gets a bundle, in the form that HIP's runtime reads.
             DeviceSection::HipFatbin if !module.images.is_empty() => {
                 layout.pad_to(HIP_ALIGN);
                 bundle = Some(layout.size());
@@ -66,7 +65,7 @@ pub(crate) fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<
     Ok(PackLayout { layout, files, modules: placed })
 }
 
-/// Returns the layout of one bundle; `first` is the payload number of its first image.
+/// Returns the layout of one bundle. `first` is the payload number of the bundle's first image.
 pub(crate) fn bundle(images: &[Image], first: usize) -> Result<Layout, Error> {
     let mut builder = BundleBuilder::hip();
     for image in images {

@@ -1,9 +1,8 @@
 //! Detects the linker of the host program, as far as a build script can, and checks whether a pack
 //! is too large for that linker.
 //!
-//! In x86-64 ELF files, code can only reach data within 2 GiB. A flag of the pack's section
-//! (SHF_X86_64_LARGE) allows a larger distance. With a pack of 2.2 GiB, the linkers have these
-//! results:
+//! In x86-64 ELF files, code can only reach data within 2 GiB. The flag `SHF_X86_64_LARGE` on the
+//! pack's section allows a larger distance. Linkers place a pack of 2.2 GiB as follows:
 //!
 //! | linker | location of the pack, and result |
 //! |---|---|
@@ -24,10 +23,10 @@ const GIB: u64 = 1 << 30;
 /// The size in bytes above which a pack causes a warning.
 const PLENTY: u64 = GIB;
 
-/// The largest size in bytes that every linker can link into a program of usual size.
+/// The largest size in bytes of a pack that every linker can link into a program of usual size.
 const MOST: u64 = GIB + GIB / 2;
 
-/// The kinds of linkers that differ in their treatment of large packs.
+/// The kinds of linkers that treat large packs differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Linker {
     Lld,
@@ -98,8 +97,8 @@ pub(crate) fn check_size(
     Ok(())
 }
 
-/// Returns the linker that rustc's options select, with the text of the option; `None` if they
-/// leave the choice to rustc. `program` is the linker in Cargo's configuration.
+/// Returns the linker that rustc's options select, with the text of the option. Returns `None` if
+/// they leave the choice to rustc. `program` is the linker in Cargo's configuration.
 fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
     let mut program = program.map(|program| {
         (program.to_owned(), format!("linker = {program:?} in Cargo's configuration"))
@@ -137,8 +136,8 @@ fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
             _ => {}
         }
     }
-    // If the program is a compiler, its option for the linker (`-fuse-ld`) takes precedence over
-    // its name.
+    // If the program is a compiler, the linker option that it gets (`-fuse-ld`) takes precedence
+    // over the program's name.
     if let Some((path, from)) = fuse {
         return Some((known(&path).unwrap_or(Linker::Other), from));
     }
@@ -147,11 +146,11 @@ fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
     {
         return Some((linker, from));
     }
-    // Without lld, rustc uses the system's linker.
+    // If the options turn lld off, rustc uses the system's linker.
     lld_is_off.map(|flag| (Linker::Gnu, flag))
 }
 
-/// Returns the linker with this name; `None` for a compiler, or for an unknown linker.
+/// Returns the linker with this name. Returns `None` for a compiler, or for an unknown linker.
 fn known(path: &str) -> Option<Linker> {
     let name = Path::new(path).file_name()?.to_str()?;
     match name.rsplit('-').next().unwrap_or(name) {

@@ -1,4 +1,4 @@
-//! Assembles the pack from images, the host object around it, and the index that the macro reads.
+//! Assembles the pack from images, puts it into a host object, and writes the index for the macro.
 
 mod agreement;
 #[cfg(feature = "compression")]
@@ -60,29 +60,30 @@ pub struct PackedImage {
 }
 
 impl Pack {
-    /// Returns the file with the embedded bytes: an offload bundle for each module if all targets
-    /// are AMD's, otherwise offload binaries. Returns `None` if nothing was compiled, because of
+    /// Returns the file with the bytes that programs embed.
+    ///
+    /// If all targets are AMD's, the file contains an offload bundle for each module. Otherwise, it
+    /// contains offload binaries. Returns `None` if nothing was compiled, because of
     /// `OFFLOAD_SKIP`, docs.rs, a host that does not support packs, or
     /// [`Build::allow_empty`](crate::Build::allow_empty) without a remaining target.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// Returns the modules; the module of the files added to the build itself comes first. If the
-    /// pack was not built, its modules have no images.
+    /// Returns the modules. The unnamed module, with the files added to the build itself, comes
+    /// first. If the pack was not built, its modules contain no images.
     pub fn modules(&self) -> &[PackedModule] {
         &self.modules
     }
 
-    /// Returns the images of all modules; each module's images are in the order of the targets.
+    /// Returns the images of all modules. Each module's images are in the order of the targets.
     pub fn images(&self) -> impl Iterator<Item = &PackedImage> {
         self.modules.iter().flat_map(|module| &module.images)
     }
 }
 
 impl PackedModule {
-    /// Returns the module's name: the name in build.rs, or the pack's name for the module of the
-    /// build's own files.
+    /// Returns the module's name: the name in build.rs, or the pack's name for the unnamed module.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -100,13 +101,15 @@ impl PackedImage {
     }
 
     /// Returns the path of the file that contains only this image. The file is in `OUT_DIR`. If the
-    /// source already is a code object or cubin, the path is that of the source.
+    /// source already is a code object or cubin, the path is the source's.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the names of the image's kernels, read from the image; C++ kernels have mangled
-    /// names. For the CPU, the list is empty, because the image contains no names.
+    /// Returns the names of the image's kernels, read from the image.
+    ///
+    /// The names of C++ kernels are mangled. For the CPU, the list is empty, because the image
+    /// contains no names.
     ///
     /// Returns an error if the file is damaged or cannot be read.
     pub fn kernels(&self) -> Result<Vec<String>, Error> {
@@ -133,7 +136,7 @@ pub(crate) fn write_absent(
 }
 
 /// Writes the index of a pack, and the Rust code for it. The first line of the code is for the
-/// macro: it contains the version, and values for checking the library.
+/// macro. It contains the version, and values for checking the library.
 fn describe(index: &Index, output: &OutDir) -> Result<(), Error> {
     write_if_changed(&output.index(), index.to_string().as_bytes())?;
     let library = match index {
@@ -175,8 +178,8 @@ pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
 
 /// Writes the files of a pack: the pack, the library that contains it, and its index.
 ///
-/// Returns an error if the pack is too large for the linker, or if a file cannot be written. For a
-/// compressed pack, the compressed size is checked.
+/// Returns an error if the pack is too large for the linker, or if a file cannot be written. The
+/// limit for a compressed pack applies to its compressed size.
 pub(crate) fn write(
     name: &str,
     modules: &[ModuleImages],
@@ -214,7 +217,7 @@ pub(crate) fn write(
     let library_offset = archive.offset_of(0).unwrap_or(0) + object.offset_of(0).unwrap_or(0);
     let library_layout = archive.nest(|_| object.clone()).nest(|_| layout.clone());
     let library_path = output.library(&library);
-    // Write in parallel: for a large pack, most of the time is spent waiting for memory.
+    // Write in parallel, because most of the time for a large pack is spent waiting for memory.
     std::thread::scope(|scope| {
         let pack = scope.spawn(|| write_layout(&output.pack(), &layout, &files));
         write_layout(&library_path, &library_layout, &files)?;

@@ -1,6 +1,6 @@
-//! Constraints that a source's bytes put on its targets: a triple, `.amdgcn_target`, or the headers
-//! of supplied images. As with `.supports`, a list of targets cannot request an image of the source
-//! for other targets.
+//! Reads the constraints that a source's bytes put on its targets: a triple, `.amdgcn_target`, or
+//! the headers of supplied images. As with `.supports`, the build makes no image from the source
+//! for other targets, even if they are listed.
 
 use super::supplied;
 use crate::request::Language;
@@ -15,11 +15,11 @@ use std::path::Path;
 pub(crate) enum Constraints {
     /// The file names no target.
     Any,
-    /// The source includes these HIP headers. Only ROCm has the host part of the headers.
+    /// The source includes these HIP headers. Only ROCm provides the headers' host part.
     HipHeaders(Vec<String>),
-    /// The source contains a target triple, for this vendor's GPUs.
+    /// The source contains a target triple for this vendor's GPUs.
     Triple(Vendor, String),
-    /// Assembly: the target in its text, if any, and whether it defines kernels.
+    /// The source is assembly. Its text may name a target and may define kernels.
     Assembly { target: Option<Target>, has_kernels: bool },
     /// The architecture in the PTX text.
     Ptx(NvidiaArch),
@@ -28,7 +28,7 @@ pub(crate) enum Constraints {
 }
 
 impl Constraints {
-    /// Reads the constraints of a source, as far as its language can express them.
+    /// Reads the constraints of a source from its bytes, if its language can express any.
     ///
     /// Returns an error if the file cannot be read, does not match its language, or is for no GPU.
     pub(crate) fn read(path: &Path, language: Language) -> Result<Self, Error> {
@@ -72,13 +72,14 @@ impl Constraints {
     }
 
     /// Whether the source cannot be linked with other sources, although its language allows
-    /// linking. Assembly with kernels contains a separate note about them, but runtimes read only
-    /// the first note of a code object.
+    /// linking. Assembly with kernels contains a separate note about these kernels, but runtimes
+    /// read only the first note of a code object.
     pub(crate) fn is_alone(&self) -> bool {
         matches!(self, Constraints::Assembly { has_kernels: true, .. })
     }
 
-    /// Returns the limit on the source's targets, for messages that begin with the file's name.
+    /// Returns text about the limit on the source's targets, for messages that begin with the
+    /// file's name.
     pub(crate) fn limit(&self) -> Option<String> {
         match self {
             Constraints::Any => None,
@@ -111,8 +112,8 @@ impl Constraints {
     }
 }
 
-/// Whether PTX for `text` can be used for the target `wanted`, either as the image or after
-/// assembly to machine code.
+/// Whether PTX for the architecture `text` can be used for the target `wanted`, either as the image
+/// or after assembly to machine code.
 fn is_ptx_for(text: NvidiaArch, wanted: NvidiaArch) -> bool {
     match (wanted.code, text.suffix) {
         (NvidiaCode::Ptx, _) => text == wanted,
@@ -138,7 +139,7 @@ fn hip_headers(text: &[u8]) -> Vec<String> {
     names
 }
 
-/// Reads the constraint from the target triple; a file without a triple is for any target.
+/// Reads the constraint from the target triple. A file without a triple is for any target.
 fn of_ir(path: &Path, bytes: &[u8]) -> Result<Constraints, Error> {
     let triple = if Bitcode::is_bitcode(bytes) {
         let wrong = |error| {

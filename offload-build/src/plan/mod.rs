@@ -1,5 +1,4 @@
-//! The plan of a build: the modules of a pack, the targets of each module, and each target's
-//! sources.
+//! Plans a build: the modules of a pack, the targets of each module, and each target's sources.
 
 pub(crate) mod constraints;
 mod scope;
@@ -23,8 +22,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct PlannedModule {
     /// The name with which programs select the module.
     pub(crate) name: String,
-    /// The prefix of the module's file names, with a dot at the end; empty for the module of a
-    /// build's own files.
+    /// The prefix of the module's file names, with a dot at the end. Empty for the unnamed module.
     pub(crate) prefix: String,
     pub(crate) options: Options,
     pub(crate) sources: Vec<PlannedSource>,
@@ -39,7 +37,7 @@ pub(crate) struct PlannedSource {
     pub(crate) path: PathBuf,
     pub(crate) language: Language,
     pub(crate) options: Options,
-    /// The selectors with which build.rs limits the source's targets; empty for all targets.
+    /// The selectors with which build.rs limits the source's targets. Empty for all targets.
     declared: Vec<Selector>,
     /// The compilers that build.rs requests.
     compilers: Vec<Compiler>,
@@ -48,12 +46,13 @@ pub(crate) struct PlannedSource {
 }
 
 impl PlannedSource {
-    /// Whether build.rs and the source's bytes allow the source in an image for this target.
+    /// Whether build.rs and the source's bytes allow an image for this target to contain the
+    /// source.
     fn is_for(&self, target: &Target) -> bool {
         allow(&self.declared, target) && self.constraints.is_for(target)
     }
 
-    /// Returns the recipe for this target; `None` if the language cannot be compiled for it.
+    /// Returns the recipe for this target, or `None` if the language cannot be compiled for it.
     pub(crate) fn recipe(&self, target: &Target) -> Option<Recipe> {
         self.language.recipe(target.vendor(), &self.compilers)
     }
@@ -90,7 +89,7 @@ impl PlannedModule {
         !self.targets.is_empty() && !self.targets.iter().any(Target::is_gpu)
     }
 
-    /// Returns the start of the module's file names. `name` is the part for the target, or for the
+    /// Returns the start of a file name for the module. `name` is the part for the target or the
     /// host.
     pub(crate) fn file_stem(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
@@ -118,8 +117,7 @@ impl fmt::Display for PlannedModule {
     }
 }
 
-/// Returns the modules of a request without the excluded sources: the named modules, and the module
-/// of the files added to the build itself.
+/// Returns the modules of a request, named and unnamed, without the excluded sources.
 ///
 /// Returns an error if there is no module, if a module has no source, if two modules have the same
 /// name, or if a name is invalid.
@@ -128,8 +126,8 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
     let mut is_excluded = |source: &Source| {
         let path = source.path.to_string_lossy().replace('\\', "/");
         let matches = request.exclude.iter().map(|pattern| is_match(pattern, &path));
-        // Try every pattern, even after a match: a source may match several patterns, and each of
-        // these patterns counts as used.
+        // Try every pattern, even after a match. A source may match several patterns, and each of
+        // them counts as used.
         excluded.iter_mut().zip(matches).fold(false, |any, (used, is_match)| {
             *used |= is_match;
             any | is_match
@@ -150,7 +148,7 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
         }
         let name = module.name.clone().unwrap_or_else(|| pack.to_owned());
         check_name(&name, module)?;
-        // Refuse names that differ only in case. Image files are named after their modules, and
+        // Reject names that differ only in case. Image files are named after their modules, and
         // file systems may treat such names as equal.
         if let Some((taken, other)) =
             modules.iter().find(|(taken, _)| taken.eq_ignore_ascii_case(&name))
@@ -177,11 +175,11 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
     }
 }
 
-/// Returns the modules, each with the listed targets that it is built for. Prints which modules are
-/// not built for all listed targets.
+/// Returns the modules, each with the listed targets for which it is built. Prints which modules
+/// are not built for all listed targets.
 ///
-/// Returns an error if a source is missing, has an unknown language, or is for targets other than
-/// build.rs lists. If sources cannot be linked, that is an error; so is a module without remaining
+/// Returns an error if a source is missing, has an unknown language, or cannot be compiled for a
+/// target. Sources that cannot be linked are an error, and so is a module without remaining
 /// targets.
 pub(crate) fn plan(
     request: &Request,
@@ -244,8 +242,8 @@ pub(crate) fn plan(
     Ok(planned)
 }
 
-/// Returns the module's name for messages. In a static library, each source is an unnamed module,
-/// so its path is used.
+/// Returns the module's name for messages. In a static library, each source is a module of its own,
+/// so this function returns the source's path.
 fn in_messages(product: Product<'_>, module: &PlannedModule) -> String {
     match (product, &module.sources[..]) {
         (Product::StaticLibrary(_), [source]) => source.path.display().to_string(),
@@ -253,7 +251,7 @@ fn in_messages(product: Product<'_>, module: &PlannedModule) -> String {
     }
 }
 
-/// Returns the error for a module without targets; `limits` contains the reasons.
+/// Returns the error for a module without targets. `limits` contains the reasons.
 fn no_target_is_left(
     product: Product<'_>,
     module: &PlannedModule,
@@ -280,8 +278,8 @@ fn no_target_is_left(
     ))
 }
 
-/// Prints which modules are not built for all listed targets: as a warning if `OFFLOAD_ARCH` lists
-/// the targets, otherwise as a note.
+/// Prints which modules are not built for all listed targets. The message is a warning if
+/// `OFFLOAD_ARCH` lists the targets, otherwise a note.
 fn say_what_is_left(
     modules: &[PlannedModule],
     product: Product<'_>,
@@ -319,8 +317,9 @@ fn say_what_is_left(
     }
 }
 
-/// Whether a module has sources for a target. Returns an error if these sources cannot be compiled
-/// for the target or linked together.
+/// Whether a module has sources for a target.
+///
+/// Returns an error if these sources cannot be compiled for the target or linked together.
 fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
     let sources = module.sources_for(target);
     for source in &sources {
@@ -356,8 +355,9 @@ fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
     Ok(!sources.is_empty())
 }
 
-/// Checks that the sources for nvcc can become one image. nvcc compiles each source separately,
-/// then links the machine code. This code cannot be linked with the output of other compilers.
+/// Checks that the sources for nvcc can be combined into one image. nvcc compiles each source
+/// separately, and the machine code is then linked. nvcc's output cannot be linked with that of
+/// other compilers.
 fn check_nvcc(
     module: &PlannedModule,
     target: &Target,
@@ -396,7 +396,7 @@ fn look_into(
         Some(language) => language,
         None => Language::of(path).map_err(Error::config)?,
     };
-    // `cargo package` omits a crate of kernels; the prebuilt set contains its images.
+    // `cargo package` leaves out kernel crates. The prebuilt set contains their images.
     let is_left_out = language == Language::Rust && cargo.is_packaged();
     if !path.is_file() && !is_left_out {
         let message = format!(
@@ -427,8 +427,8 @@ fn look_into(
             needs_rocm |= !is_there;
         }
         if needs_rocm {
-            // If build.rs requests a compiler for AMD's GPUs, that compiler comes later in the
-            // list, so it wins.
+            // If build.rs requests a compiler for AMD's GPUs, that compiler comes later in the list
+            // and wins.
             compilers.insert(0, Compiler::ClangRocm);
         }
         constraints = Constraints::Any;
@@ -479,7 +479,7 @@ fn list(selectors: &[Selector]) -> String {
     selectors.iter().map(Selector::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a path matches a pattern; `*` matches any characters except `/`.
+/// Whether a path matches a pattern, in which `*` matches any characters except `/`.
 fn is_match(pattern: &str, path: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else { return pattern == path };
     let Some(rest) = path.strip_prefix(head) else { return false };
@@ -487,7 +487,7 @@ fn is_match(pattern: &str, path: &str) -> bool {
     (0..=end).filter(|at| rest.is_char_boundary(*at)).any(|at| is_match(tail, &rest[at..]))
 }
 
-/// Returns the name of a source's own module: the file name without its extension.
+/// Returns the name of the module made from a single source: the file name without its extension.
 pub(crate) fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }

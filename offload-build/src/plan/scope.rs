@@ -1,5 +1,5 @@
-//! The vendor to which build.rs limits a build. It is determined before sources are read and
-//! targets are known.
+//! Determines the vendor to which build.rs limits a build, before sources are read and targets are
+//! known.
 
 use crate::request::{Compiler, Language, Module, Request, Selector, Source};
 use crate::targets::{OnlyVendor, Product, RequestedTargets, Scope};
@@ -29,7 +29,7 @@ pub(crate) fn scope<'a>(
     Scope { product, only, by_nvcc }
 }
 
-/// Returns the only vendor that the build's call of `supports` allows, if it allows only one.
+/// Returns the only vendor that the build's call to `supports` allows, if it allows only one.
 fn of_selectors(request: &Request) -> Option<OnlyVendor> {
     let mut list = Vec::new();
     for selector in &request.supports {
@@ -66,8 +66,8 @@ fn only(vendor: Vendor, reason: String, refuses_others: bool) -> OnlyVendor {
 }
 
 /// Returns the only vendor of the compilers that build.rs requests. For a pack, clang may compile
-/// the sources for other vendors, so the result forbids no vendor. It only determines which
-/// vendor's environment variables the build uses.
+/// the sources for other vendors, so the result excludes no vendor. The result only determines
+/// which vendor's environment variables the build uses.
 fn of_compilers(
     modules: &[&Module],
     compilers: &[Compiler],
@@ -89,7 +89,8 @@ fn of_compilers(
     Some(only(vendor, reason, is_library))
 }
 
-/// Returns the vendors that any of these selectors may select; without selectors, all vendors.
+/// Returns the vendors that any of these selectors may select. Without selectors, returns all
+/// vendors.
 fn vendors(selectors: &[Selector]) -> Vec<Vendor> {
     let mut vendors = Vendor::ALL.to_vec();
     vendors.retain(|vendor| {
@@ -99,8 +100,8 @@ fn vendors(selectors: &[Selector]) -> Vec<Vendor> {
     vendors
 }
 
-/// Returns the vendor that all entries of the list share, if that vendor makes GPUs; otherwise
-/// `None`.
+/// Returns the vendor of all entries in the list, if they have the same one and it makes GPUs.
+/// Otherwise, returns `None`.
 fn sole(vendors: &[Vendor]) -> Option<Vendor> {
     let first = *vendors.first()?;
     (first.is_gpu() && vendors.iter().all(|vendor| *vendor == first)).then_some(first)

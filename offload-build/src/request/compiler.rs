@@ -1,4 +1,4 @@
-//! Compilers of the CUDA dialect and of HIP for GPUs.
+//! The compilers of the CUDA dialect and of HIP for GPUs.
 
 use offload_format::target::Vendor;
 use std::fmt;
@@ -17,10 +17,10 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compiler {
-    /// clang with this crate's header, for all GPUs. This is the default; it needs no SDK.
+    /// clang with this crate's header, for all GPUs. This is the default, and needs no SDK.
     Clang,
-    /// NVIDIA's nvcc with the headers of its toolkit, for NVIDIA's GPUs. This crate's header is not
-    /// included.
+    /// NVIDIA's nvcc with its toolkit's headers, for NVIDIA's GPUs. nvcc does not include this
+    /// crate's header.
     Nvcc,
     /// clang with the headers and device libraries of a CUDA toolkit, for NVIDIA's GPUs.
     ClangCuda,
@@ -30,7 +30,7 @@ pub enum Compiler {
     /// If build.rs requests no compiler for AMD's GPUs, a `.hip` source that includes `<hip/…>`
     /// uses this compiler in three cases: `ROCM_PATH`, `HIP_PATH`, `ROCM_HOME` or `HIPCC` is set,
     /// [`Build::include`](crate::Build::include) names a folder with `hip/hip_runtime.h`, or only
-    /// ROCm has the included header.
+    /// ROCm provides the included header.
     ClangRocm,
 }
 

@@ -1,4 +1,4 @@
-//! The languages of sources, and one table with the compilers of each language for each kind of
+//! The languages of sources, and the table of the recipes for each language and each kind of
 //! target.
 
 use crate::request::Compiler;
@@ -10,13 +10,14 @@ use std::path::Path;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Language {
-    /// `.cu`: the CUDA dialect, with this crate's header in front.
+    /// `.cu`: the CUDA dialect. The compiler includes this crate's header before the source.
     Cuda,
-    /// `.hip`: the CUDA dialect and HIP's names, with this crate's header in front. See
-    /// [`Compiler::ClangRocm`] for the cases in which ROCm's own headers are used for AMD's GPUs.
+    /// `.hip`: the CUDA dialect and HIP's names. The compiler includes this crate's header before
+    /// the source, or uses ROCm's headers for AMD's GPUs in the cases listed at
+    /// [`Compiler::ClangRocm`].
     Hip,
-    /// `.cl`: OpenCL C, with clang's header of types and builtins. This crate's header has
-    /// `get_global_id`, `barrier` and similar functions. There is no library: math functions are
+    /// `.cl`: OpenCL C, with clang's header of types and builtins. This crate's header defines
+    /// `get_global_id`, `barrier` and similar functions. No library is linked: math functions are
     /// declared, but a source of the module must define them.
     OpenCl,
     /// `.c`: C, with clang's `<gpuintrin.h>` and freestanding headers.
@@ -26,18 +27,18 @@ pub enum Language {
     LlvmIr,
     /// `.s`: assembly for AMD GPUs, for the target in its `.amdgcn_target`.
     Assembly,
-    /// `.ptx`: PTX for the target named in the text. ptxas also compiles it to machine code for
-    /// that GPU and for later ones.
+    /// `.ptx`: PTX for the target named in the text. ptxas also compiles the PTX to machine code
+    /// for that GPU and for later ones.
     Ptx,
-    /// `.toml`: the `Cargo.toml` of a crate of kernels in Rust, which
-    /// [`Build::rust_crate`](crate::Build::rust_crate) adds. A nightly Rust compiles the crate for
-    /// GPUs, and the program's Rust for the CPU.
+    /// `.toml`: the `Cargo.toml` of a Rust kernel crate, which
+    /// [`Build::rust_crate`](crate::Build::rust_crate) adds. A nightly toolchain compiles the crate
+    /// for GPUs, and the program's toolchain for the CPU.
     Rust,
     /// Supplied images: AMD code objects (`.hsaco`, `.co`), cubins (`.cubin`), SPIR-V that was
-    /// compiled with this crate's header (`.spv`), offload bundles (`.hipfb`, `.bundle`), offload
-    /// binaries (`.offload`). The feature `containers` adds NVIDIA's fatbins (`.fatbin`), bundles
-    /// in a row, and archives of any of these (`.a`). The feature `compression` adds compressed
-    /// containers. The format and the targets are read from the file's bytes.
+    /// compiled with this crate's header (`.spv`), offload bundles (`.hipfb`, `.bundle`) and
+    /// offload binaries (`.offload`). The feature `containers` adds NVIDIA's fatbins (`.fatbin`),
+    /// bundles in a row, and archives of any of these (`.a`). The feature `compression` adds
+    /// compressed containers. The build reads the format and the targets from the file's bytes.
     Image,
 }
 
@@ -45,8 +46,8 @@ pub enum Language {
 pub(crate) enum Recipe {
     /// clang compiles the source to LLVM bitcode, in this dialect and with these headers.
     Offload(Dialect, Headers),
-    /// nvcc compiles with its own headers: a single source to the image, several sources to
-    /// relocatable cubins.
+    /// nvcc compiles the sources with its own headers. nvcc compiles a single source to the image,
+    /// and several sources to relocatable cubins.
     Nvcc,
     /// clang compiles the source to LLVM bitcode for a single target, in this mode and with these
     /// options.
@@ -58,14 +59,14 @@ pub(crate) enum Recipe {
     /// The source is PTX. It is the image, or ptxas compiles it to the image. PTX cannot be linked
     /// with other sources.
     Ptx,
-    /// The source is a crate's manifest: Cargo compiles the crate for a single target. The crate
-    /// has its own dependencies, and cannot be linked with other sources.
+    /// The source is a crate's manifest, and Cargo compiles the crate for a single target. The
+    /// crate has its own dependencies, and cannot be linked with other sources.
     Cargo,
     /// The file is or contains a supplied image, which cannot be linked with other sources.
     Supplied,
 }
 
-/// The offloading language of a source for clang.
+/// The offloading language as which clang compiles a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// For NVIDIA's GPUs.
@@ -123,10 +124,10 @@ const DIALECT: [Option<Recipe>; 4] = [
     Some(Recipe::Host),
 ];
 
-// `-nostdlibinc` excludes the headers of the host's C library, which are not for devices.
+// `-nostdlibinc` excludes the headers of the host's C library, which are not meant for devices.
 const C_OPTIONS: &[&str] = &["-nogpulib", "-ffreestanding", "-nostdlibinc"];
 // `-Wno-override-module` suppresses a warning about the triple. The plan has already compared the
-// triple with the target; a file without a triple gets that of the target.
+// triple with the target. A file without a triple gets the target's.
 const IR_OPTIONS: &[&str] = &["-nogpulib", "-Wno-override-module"];
 
 const TABLE: &[Row] = &[
@@ -149,7 +150,7 @@ const TABLE: &[Row] = &[
         name: "OpenCL C",
         extensions: &["cl"],
         is_preprocessed: true,
-        // On Intel GPUs, only code with the kernel header can read the size of a launch's blocks.
+        // On Intel's GPUs, only code with the kernel header can read the block size of a launch.
         recipes: [
             Some(Recipe::Direct("cl", &["-nogpulib"])),
             Some(Recipe::Direct("cl", &["-nogpulib"])),
@@ -248,8 +249,8 @@ impl Language {
         self.row().is_preprocessed
     }
 
-    /// Returns the recipe for this kind of target with the compilers that build.rs requests, or
-    /// `None`.
+    /// Returns the recipe for this kind of target and the compilers that build.rs requests. Returns
+    /// `None` if there is no recipe.
     pub(crate) fn recipe(self, vendor: Vendor, compilers: &[Compiler]) -> Option<Recipe> {
         let [amd, nvidia, intel, cpu] = self.row().recipes;
         let recipe = match vendor {
@@ -270,8 +271,8 @@ impl Language {
         }
     }
 
-    /// Returns the reason why there is no recipe for a kind of target, and what helps. Empty if the
-    /// only reason is that this crate has no recipe.
+    /// Returns the reason why there is no recipe for a kind of target, and what to do instead.
+    /// Returns an empty string if this crate merely lacks a recipe.
     pub(crate) fn obstacle(self, vendor: Vendor) -> &'static str {
         match (self, vendor) {
             (Language::Rust, Vendor::Intel) => {
@@ -282,7 +283,7 @@ impl Language {
         }
     }
 
-    /// Returns the selectors of the kinds of targets that this language can be compiled for.
+    /// Returns the selectors for the kinds of targets that this language can be compiled for.
     pub(crate) fn vendors(self) -> Vec<String> {
         let mut vendors = Vec::new();
         for vendor in Vendor::ALL {

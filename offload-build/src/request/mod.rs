@@ -1,4 +1,4 @@
-//! The requests of build.rs: sources, modules, their options, compilers and targets.
+//! Describes what build.rs can request: sources, modules, their options, compilers and targets.
 
 mod compiler;
 mod language;

@@ -4,8 +4,10 @@ use crate::request::{
     Compiler, Language, Options, Selector, Source, setters_of_modules, setters_of_sources,
 };
 
-/// A module of a pack: one device program. Programs select a module by its name,
-/// `PACK.module("fp8")`, and load each module separately.
+/// A module of a pack: one device program.
+///
+/// Programs select a module by its name, as in `PACK.module("fp8")`, and load each module
+/// separately.
 ///
 /// ```no_run
 /// use offload_build::{Build, Module};
@@ -23,8 +25,8 @@ use crate::request::{
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Module {
-    /// The module's name; `None` for the module of the files added to the build itself, which gets
-    /// the pack's name.
+    /// The module's name. `None` for the unnamed module, which contains the files added to the
+    /// build itself and gets the pack's name.
     pub(crate) name: Option<String>,
     pub(crate) sources: Vec<Source>,
     pub(crate) options: Options,
@@ -33,11 +35,11 @@ pub struct Module {
     pub(crate) required: Vec<RequiredKernel>,
 }
 
-/// A kernel that images must have.
+/// A kernel that images must contain.
 #[derive(Debug, Clone)]
 pub(crate) struct RequiredKernel {
     pub(crate) name: String,
-    /// The targets whose images need the kernel; `None` for all targets.
+    /// The targets whose images must contain the kernel. `None` for all targets.
     pub(crate) only: Option<Selector>,
 }
 
@@ -45,7 +47,7 @@ setters_of_sources!(Module, options, r#"offload_build::Module::new("fp8").file("
 setters_of_modules!(Module, options, r#"offload_build::Module::new("fp8").file("kernels/fp8.cu")"#);
 
 impl Module {
-    /// Returns the prefix of the module's file names; empty for the module of a build's own files.
+    /// Returns the prefix of the module's file names, which is empty for the unnamed module.
     pub(crate) fn prefix(&self) -> String {
         self.name.as_ref().map(|name| format!("{name}.")).unwrap_or_default()
     }
@@ -117,7 +119,7 @@ impl Module {
 
     /// Allows the module to have no images if it supports none of the pack's targets.
     ///
-    /// Programs that use such a module still compile; the module's `select` reports that there are
+    /// Programs that use the empty module still compile. The module's `select` reports that it has
     /// no images.
     ///
     /// ```
@@ -132,8 +134,8 @@ impl Module {
 
     /// Requires this kernel in every GPU image of this module.
     ///
-    /// The name must be that in the image: C++ kernels that are not `extern "C"` have mangled
-    /// names. The image for the CPU is not checked.
+    /// `name` is the kernel's name in the image. The names of C++ kernels that are not `extern "C"`
+    /// are mangled. The image for the CPU is not checked.
     ///
     /// ```
     /// use offload_build::Module;

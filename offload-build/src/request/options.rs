@@ -12,17 +12,18 @@ pub(crate) struct Options {
     /// Input files that no compiler reports.
     pub(crate) inputs: Vec<PathBuf>,
     pub(crate) defines: Vec<(String, Option<String>)>,
-    /// Flags, each for all targets or for those of a selector.
+    /// Flags, each for all targets or for those that a selector selects.
     flags: Vec<(Option<Selector>, String)>,
-    /// The requested compilers; the last one that compiles for a target is used.
+    /// The requested compilers. The last one that compiles for a target wins.
     pub(crate) compilers: Vec<Compiler>,
-    /// Whether images have full debug information; `None` for the compiler's default.
+    /// Whether images contain full debug information. `None` for the compiler's default.
     pub(crate) debug: Option<bool>,
-    /// The optimization level, from 0 to 3; `None` for the compiler's default.
+    /// The optimization level, from 0 to 3. `None` for the compiler's default.
     pub(crate) opt_level: Option<u32>,
     /// Whether clang reads the parameters of the kernels that nvcc compiles.
     pub(crate) clang_signatures: Option<bool>,
-    /// Whether to lower the version of nvcc's PTX to the oldest that supports its instructions.
+    /// Whether to lower the version of nvcc's PTX to the oldest version that supports the
+    /// instructions.
     pub(crate) lower_ptx: Option<bool>,
 }
 
@@ -119,13 +120,13 @@ impl fmt::Display for Options {
 /// All settings of [`Build`](crate::Build) except the targets.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Request {
-    /// The module of the files added to the build itself.
+    /// The unnamed module, with the files added to the build itself.
     pub(crate) unnamed: Module,
     pub(crate) modules: Vec<Module>,
     pub(crate) exclude: Vec<String>,
     /// The compiler options for all modules.
     pub(crate) options: Options,
-    /// The targets that the pack supports; empty for all targets.
+    /// The targets that the pack supports. Empty for all targets.
     pub(crate) supports: Vec<Selector>,
     /// Whether the pack is compressed.
     pub(crate) compressed: bool,
@@ -145,6 +146,6 @@ pub(crate) struct Request {
     pub(crate) device_link: bool,
     /// The word in build.rs that determines how a static library is linked with CUDA's runtime.
     pub(crate) cudart: Option<String>,
-    /// Whether the build prints the instructions that make Cargo link a static library.
+    /// Whether the build prints the instructions that tell Cargo to link a static library.
     pub(crate) cargo_metadata: Option<bool>,
 }

@@ -1,13 +1,13 @@
-//! Methods for compiler options that builds, modules and sources share.
+//! Macros that implement the methods for compiler options on builds, modules and sources.
 
-/// Implements the methods for options that a source can also have. `$example` is an expression of
-/// the type, for the documentation.
+/// Implements the methods for options that builds, modules and sources have. `$example` is an
+/// expression of the type `$ty`, for the documentation.
 macro_rules! setters_of_sources {
     ($ty:ident, $($options:ident).+, $example:literal) => {
         impl $ty {
             /// Adds a file that images depend on but no compiler reports.
             ///
-            /// When the file changes, the images are compiled again. A missing file is an error.
+            /// When the file changes, the build recompiles the images. A missing file is an error.
             /// Sources, headers and files named in flags do not need this call.
             ///
             #[doc = concat!("```\n", $example, ".flag(\"-fplugin=tables.so\").input(\"kernels/table.bin\");\n```")]
@@ -24,9 +24,10 @@ macro_rules! setters_of_sources {
                 self
             }
 
-            /// Adds an option for every compiler of the sources, after all other options. For PTX,
-            /// this compiler is ptxas. Module options come after those of the build, and source
-            /// options after those of the module.
+            /// Adds an option for every compiler of the sources, after all other options.
+            ///
+            /// For PTX, the compiler is ptxas. Module options come after those of the build, and
+            /// source options after those of the module.
             ///
             #[doc = concat!("```\n", $example, ".flag(\"-std=c++20\");\n```")]
             pub fn flag(&mut self, flag: impl Into<String>) -> &mut Self {
@@ -45,9 +46,9 @@ macro_rules! setters_of_sources {
 
             /// Sets whether images have full debug information.
             ///
-            /// For NVIDIA's GPUs, the option is `-G`, and code is not optimized unless `opt_level`
-            /// was called. For other targets, the option is `-g`. Without this call, clang follows
-            /// Cargo's profile, and vendors' compilers write line tables.
+            /// With `true`, nvcc gets the option `-G`, and code for NVIDIA's GPUs is not optimized
+            /// unless `opt_level` was called. Other compilers get the option `-g`. Without this
+            /// call, clang follows Cargo's profile, and vendors' compilers emit line tables.
             ///
             #[doc = concat!("```\n", $example, ".debug(true); // for cuda-gdb\n```")]
             pub fn debug(&mut self, debug: bool) -> &mut Self {
@@ -57,7 +58,8 @@ macro_rules! setters_of_sources {
 
             /// Sets the level of optimization, from 0 to 3. A higher number means 3.
             ///
-            /// Without this call, clang follows Cargo's profile, and vendors' compilers use 3.
+            /// Without this call, clang follows Cargo's profile, and vendors' compilers use level
+            /// 3.
             ///
             #[doc = concat!("```\n", $example, ".opt_level(2); // also in a dev build\n```")]
             pub fn opt_level(&mut self, level: u32) -> &mut Self {
@@ -68,12 +70,12 @@ macro_rules! setters_of_sources {
     };
 }
 
-/// Implements the methods for options of builds and modules that a source cannot have.
+/// Implements the methods for options that only builds and modules have.
 macro_rules! setters_of_modules {
     ($ty:ident, $($options:ident).+, $example:literal) => {
         impl $ty {
-            /// Adds a folder in which the compiler searches for `#include` files. A module's
-            /// folders come after those of the build.
+            /// Adds a folder in which the compiler searches for `#include` files. The compiler
+            /// searches a module's folders after those of the build.
             ///
             /// A missing folder is an error if a compiler has to read a source.
             ///
@@ -98,7 +100,7 @@ macro_rules! setters_of_modules {
             ///
             /// With `true`, `offload_gpu::include_kernels!` generates functions for these kernels,
             /// and the program need not declare them. Clang gets the macros and the header folders
-            /// from build.rs, and the headers that nvcc itself includes. If clang refuses a source,
+            /// from build.rs, and the headers that nvcc itself includes. If clang rejects a source,
             /// the build warns, and that source's kernels are constants, as without this call.
             ///
             #[doc = concat!("```\n", $example, "\n    .compiler(offload_build::Compiler::Nvcc)\n    .clang_signatures(true);\n```")]
@@ -107,12 +109,13 @@ macro_rules! setters_of_modules {
                 self
             }
 
-            /// Sets whether the version of nvcc's PTX is lowered to the oldest one that supports
-            /// all of its instructions.
+            /// Sets whether the build lowers the version of nvcc's PTX to the oldest one that
+            /// supports all of the PTX's instructions.
             ///
-            /// The default is `true`: nvcc writes its newest version, but a driver refuses PTX
-            /// versions newer than itself. Version 7.8 (CUDA 11.8) is the lowest. If the PTX
-            /// contains anything that this crate does not recognize, it keeps nvcc's version.
+            /// The default is `true`, because nvcc emits its newest PTX version, but a driver
+            /// rejects PTX versions newer than itself. The version is never lowered below 7.8 (CUDA
+            /// 11.8). If the PTX contains anything that this crate does not recognize, it keeps
+            /// nvcc's version.
             ///
             #[doc = concat!("```\n", $example, "\n    .compiler(offload_build::Compiler::Nvcc)\n    .lower_ptx(false);\n```")]
             pub fn lower_ptx(&mut self, lower_ptx: bool) -> &mut Self {

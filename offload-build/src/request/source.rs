@@ -22,7 +22,7 @@ pub struct Source {
 setters_of_sources!(Source, options, r#"offload_build::Source::new("kernels/gemm.cu")"#);
 
 impl Source {
-    /// Returns the source at this path: relative to the package's folder, or absolute.
+    /// Returns the source at this path, which is absolute or relative to the package's folder.
     ///
     /// For a source that the build script generates, use its path in `OUT_DIR`.
     ///
@@ -56,14 +56,14 @@ impl Source {
         self
     }
 
-    /// Returns the language from build.rs or the extension; `None` for an unknown extension.
+    /// Returns the language from build.rs or the extension, or `None` for an unknown extension.
     pub(crate) fn known_language(&self) -> Option<Language> {
         self.language.or_else(|| Language::of(&self.path).ok())
     }
 
     /// Sets which targets this source can be built for, as [selectors](crate::Build::supports).
     ///
-    /// Images for other targets are made without this source.
+    /// Images for other targets do not contain this source.
     ///
     /// ```
     /// use offload_build::Source;

@@ -1,5 +1,5 @@
-//! Environment variables in which users of other programs name their GPUs. Each variable has its
-//! program's syntax.
+//! Reads the environment variables in which users of other programs name their GPUs. Each variable
+//! uses its program's syntax.
 //!
 //! | variable | program | `80`, `90a`, `8.0` | more |
 //! |---|---|---|---|
@@ -12,9 +12,10 @@
 //! | `HIPARCHS`, `CMAKE_HIP_ARCHITECTURES` | CMake | | target IDs, `native`, `OFF` |
 //! | `HIP_ARCH_LIST`, `HCC_AMDGPU_TARGET` | hipcc | | target IDs, `native` |
 //!
-//! NVIDIA's names may also be written in full: `sm_80`, `compute_80`. For each vendor, only the
-//! first set variable of the table is used. The syntax is that of CMake's CUDA_ARCHITECTURES and
-//! HIP_ARCHITECTURES, PyTorch's `torch.utils.cpp_extension` and bindgen_cuda 0.1.6.
+//! NVIDIA's names may also be written in full, as in `sm_80` or `compute_80`. For each vendor, the
+//! build uses only the first variable in the table that is set. The syntax is that of CMake's
+//! CUDA_ARCHITECTURES and HIP_ARCHITECTURES, PyTorch's `torch.utils.cpp_extension` and bindgen_cuda
+//! 0.1.6.
 
 use super::item::{Item, Listed, TargetOrigin, split};
 use super::scope::Scope;
@@ -33,7 +34,7 @@ enum Words {
     CMakeHip,
 }
 
-/// The variables for NVIDIA's GPUs; the first one that is set is used.
+/// The variables for NVIDIA's GPUs. The first one that is set wins.
 const NVIDIA: &[(&str, Words)] = &[
     ("CUDA_COMPUTE_CAPS", Words::ComputeCap),
     ("CUDA_COMPUTE_CAP", Words::ComputeCap),
@@ -43,7 +44,7 @@ const NVIDIA: &[(&str, Words)] = &[
     ("CUDARC_NVCC_ARCH", Words::Nvcc),
 ];
 
-/// The variables for AMD's GPUs; the first one that is set is used.
+/// The variables for AMD's GPUs. The first one that is set wins.
 const AMD: &[(&str, Words)] = &[
     ("AMDGPU_TARGETS", Words::TargetIds),
     ("GPU_TARGETS", Words::TargetIds),
@@ -72,7 +73,7 @@ pub(super) fn example(vendor: Vendor) -> Option<&'static str> {
 /// Returns the targets that the variables list, or the reason why there are none.
 ///
 /// Prints which variables are used, and whether they replace a default. Silently ignores the
-/// variables of vendors that the build is not for.
+/// variables of vendors that the build excludes.
 ///
 /// Returns an error if the text of a used variable is invalid.
 pub(super) fn items(
@@ -86,7 +87,7 @@ pub(super) fn items(
         let set = variables
             .iter()
             .filter_map(|(name, words)| Some((*name, *words, cargo.user_var(name)?)));
-        // Read all variables: then Cargo runs the script again when any of them is set.
+        // Read all variables, so that Cargo reruns the script when any of them is set.
         let Some((name, words, value)) = set.collect::<Vec<_>>().into_iter().next() else {
             continue;
         };
@@ -205,11 +206,11 @@ fn is_false(piece: &str) -> bool {
         .any(|word| piece.eq_ignore_ascii_case(word))
 }
 
-/// Parses a compute capability: `80`, `90a`, `8.0`, `12.1a`.
+/// Parses a compute capability, such as `80`, `90a`, `8.0` or `12.1a`.
 fn compute_capability(text: &str) -> Option<NvidiaArch> {
     let text = match text.split_once('.') {
-        // The minor version has one digit and perhaps a suffix: 9.10 is not a compute capability,
-        // but another number.
+        // The minor version has one digit, perhaps with a suffix, so 9.10 is not a compute
+        // capability.
         Some((major, minor)) if minor.trim_end_matches(['a', 'f']).len() == 1 => {
             format!("{major}{minor}")
         }
@@ -219,7 +220,7 @@ fn compute_capability(text: &str) -> Option<NvidiaArch> {
     target::nvidia(&format!("sm_{text}"))
 }
 
-/// Returns a hint for a name in another program's syntax: it lists the names to use instead.
+/// Returns a hint for a name in another program's syntax. The hint lists the names to use instead.
 pub(super) fn hint(name: &str) -> Option<String> {
     for words in [Words::Torch, Words::CMakeCuda] {
         let items = words.items(name).unwrap_or_default();

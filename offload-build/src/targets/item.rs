@@ -1,4 +1,4 @@
-//! Items of lists of targets.
+//! The items of target lists.
 
 use offload_format::target::Vendor;
 use std::fmt;
@@ -9,9 +9,9 @@ pub(super) enum Item {
     Arch(String),
     /// A target that is used only if nvcc supports it.
     IfKnown(String),
-    /// The GPUs of the build machine, from this vendor or from any vendor.
+    /// The build machine's GPUs from this vendor, or from any vendor.
     Native(Option<Vendor>),
-    /// The GPUs of the build machine, or these targets if it has no GPU.
+    /// The build machine's GPUs, or these targets if it has none.
     NativeOr(Vec<String>),
     /// The first NVIDIA architecture of each major number that the compilers support, and PTX for
     /// the last architecture.
@@ -22,9 +22,9 @@ pub(super) enum Item {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TargetOrigin {
-    /// A call in build.rs of `arch`, `archs` or `archs_if_known`.
+    /// A call to `arch`, `archs` or `archs_if_known` in build.rs.
     BuildScript,
-    /// A call of `default_archs` or `native_or`.
+    /// A call to `default_archs` or `native_or` in build.rs.
     Default,
     /// The variable with this name: `OFFLOAD_ARCH`, or `OFFLOAD_ARCH_<package>`.
     OffloadArch(String),
@@ -48,7 +48,7 @@ pub(super) struct Listed {
     pub(super) by: TargetOrigin,
 }
 
-/// Returns the pieces of a list in a variable.
+/// Splits the list in a variable into its pieces.
 pub(super) fn split(value: &str) -> impl Iterator<Item = &str> {
     value.split([',', ';', ' ', '\t', '\n']).filter(|piece| !piece.is_empty())
 }

@@ -1,4 +1,4 @@
-//! The list of targets: its origin and its items.
+//! Finds the list of targets that a build uses: its origin and its items.
 
 use super::Target;
 use super::foreign_variables;
@@ -21,7 +21,7 @@ pub(crate) struct RequestedTargets {
 }
 
 impl RequestedTargets {
-    /// Returns the kinds of the named targets. Words such as `native` and malformed names have
+    /// Returns the vendors of the named targets. Words such as `native` and malformed names have
     /// none.
     pub(crate) fn vendors(&self) -> Vec<Vendor> {
         let mut vendors = Vec::new();
@@ -51,10 +51,11 @@ impl RequestedTargets {
     }
 }
 
-/// Returns the items of the first list that is not empty: `OFFLOAD_ARCH`, build.rs, foreign
-/// variables, the default of build.rs.
+/// Returns the items of the first of these lists that is not empty: `OFFLOAD_ARCH`, build.rs,
+/// foreign variables, and the default in build.rs.
 ///
-/// Returns an error if there is no such list, or if a foreign variable is invalid.
+/// Returns an error if all lists are empty, if `OFFLOAD_ARCH` is set but lists nothing, or if a
+/// foreign variable is invalid.
 pub(super) fn items(
     cargo: &Cargo,
     tools: Option<&Tools<'_>>,
@@ -83,8 +84,8 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>, by: &TargetOrigin) -> Vec<Li
     names.map(|name| Listed { item: ours(name), by: by.clone() }).collect()
 }
 
-/// Returns the error for an empty list; `why` is the reason. The message explains where to list
-/// targets, and which targets exist.
+/// Returns the error for an empty list. `why` is the reason why it is empty. The message explains
+/// where to list targets, and which targets exist.
 pub(super) fn none(why: &str, tools: Option<&Tools<'_>>, scope: &Scope<'_>) -> Error {
     let only = scope.vendor();
     let archs = only.map_or(&["gfx90a", "sm_80", "cpu"][..], Vendor::examples);

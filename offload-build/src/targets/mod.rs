@@ -1,11 +1,11 @@
-//! The targets of a pack, from the first of these lists that is not empty: `OFFLOAD_ARCH`,
-//! build.rs, foreign variables, the default of build.rs.
+//! Resolves the targets of a pack, from the first of these lists that is not empty: `OFFLOAD_ARCH`,
+//! build.rs, foreign variables, and the default in build.rs.
 //!
-//! Variables for vendors that the build excludes are ignored ([`scope`]).
+//! Foreign variables for vendors that the build excludes are ignored ([`scope`]).
 //!
-//! [`list`] parses names, [`foreign_variables`] reads the lists of other programs, and [`native`]
-//! and [`supported`] resolve `native` and `all-major`. The result is a list of [`Target`]s in the
-//! order given, without duplicates.
+//! [`list`] parses names, [`foreign_variables`] reads the lists of other programs, [`native`]
+//! resolves `native`, and [`supported`] resolves `all-major` and `all`. The result is a list of
+//! [`Target`]s in the order given, without duplicates.
 
 mod foreign_variables;
 mod item;
@@ -30,8 +30,8 @@ use offload_format::target::{NvidiaCode, OffloadArch, TargetId, Vendor, amdgpu, 
 pub(crate) struct Resolved {
     /// The targets in the order given, without duplicates.
     pub(crate) targets: Vec<Target>,
-    /// Whether another machine may have a different list, because the list contains the machine's
-    /// own GPUs or comes from a foreign variable.
+    /// Whether the list may differ on another machine, because it contains the machine's own GPUs
+    /// or comes from a foreign variable.
     pub(crate) is_of_this_machine: bool,
 }
 
@@ -112,8 +112,8 @@ fn check_vendor(
     )))
 }
 
-/// Returns the first PTX target, if all PTX targets have a letter that limits them to few GPUs
-/// (`compute_90a`).
+/// Returns the first PTX target, if the names of all PTX targets end in a letter that limits them
+/// to few GPUs, such as `compute_90a`.
 fn ptx_for_few(targets: &[Target]) -> Option<&Target> {
     let mut first = None;
     for target in targets {
@@ -131,8 +131,8 @@ pub(crate) fn native_gpus(tools: &Tools<'_>) -> Result<Gpus, Error> {
     native::find(tools, None)
 }
 
-/// Returns the targets of one item in the syntax of `OFFLOAD_ARCH`: `gfx90a`, `native`. `by` is the
-/// origin of the list, for error messages.
+/// Returns the targets of one item in the syntax of `OFFLOAD_ARCH`, such as `gfx90a` or `native`.
+/// `by` is the origin of the item, for error messages.
 pub(crate) fn of_item(name: &str, by: &str, tools: &Tools<'_>) -> Result<Vec<Target>, Error> {
     let by = TargetOrigin::OffloadArch(by.to_owned());
     let names = names(&list::ours(name), &by, false, None, Some(tools))?;
@@ -158,7 +158,7 @@ fn names(
         }
         (Item::Native(vendor), Some(tools)) => native::targets(tools, *vendor, by),
         (Item::NativeOr(others), Some(tools)) => {
-            // An invalid name is an error even on a machine with a GPU.
+            // Report an invalid name even on a machine with a GPU.
             for name in others {
                 check(name, by, None)?;
             }
@@ -169,8 +169,7 @@ fn names(
     }
 }
 
-/// Returns whether this build's nvcc compiles for this target. If not, prints a note with the
-/// reason.
+/// Whether this build's nvcc compiles for this target. If not, prints a note with the reason.
 ///
 /// Returns an error if the target is not NVIDIA's, or if the probe of nvcc fails.
 fn known_to_nvcc(name: &str, by: &TargetOrigin, tools: &Tools<'_>) -> Result<bool, Error> {
@@ -189,7 +188,8 @@ fn known_to_nvcc(name: &str, by: &TargetOrigin, tools: &Tools<'_>) -> Result<boo
         ));
         return Ok(false);
     };
-    // Another nvcc may support other targets, so Cargo runs the build script again if nvcc changes.
+    // A different nvcc may support different targets, so Cargo reruns the build script if nvcc
+    // changes.
     nvcc.identity.files.iter().for_each(|file| cargo.watch(file));
     let ccbin = tools.ccbin(&cargo.target).map_err(|why| {
         let message = format!(
@@ -216,8 +216,8 @@ fn check(name: &str, by: &TargetOrigin, code_object_version: Option<u32>) -> Res
     let target = Target::parse(name).map_err(|error| {
         let product = || {
             let product::Product { name, target } = product::find(name)?;
-            // The table's target may name features that the product lacks (`spirv64:float64-`):
-            // omit them.
+            // The table's target may name features that the product lacks, as in
+            // `spirv64:float64-`. Omit them.
             let target = target.split(':').next().unwrap_or(target);
             Some(format!("{name} is a product: write its target, \"{target}\", instead"))
         };

@@ -1,4 +1,4 @@
-//! `native`: the GPUs of the build machine, one target for each kind of GPU.
+//! Resolves `native`: the build machine's GPUs, with one target for each kind of GPU.
 //!
 //! | vendor | searched until one reports a GPU |
 //! |---|---|
@@ -6,10 +6,12 @@
 //! | AMD | `amdgpu-arch` beside clang or in `PATH`; `rocm_agent_enumerator` in `PATH` or ROCm; Linux' list of devices in `/sys` |
 //! | Intel | Linux' list of devices in `/sys`, which only shows that a GPU exists |
 //!
-//! `native` adds no target for an Intel GPU: SPIR-V is the same for every such GPU, and build.rs
-//! lists it by name. So OpenCL drivers, which may be for a CPU, have no effect on a build.
+//! `native` adds no target for an Intel GPU, because SPIR-V is the same for every Intel GPU, and
+//! build.rs lists it by name. Therefore OpenCL drivers, which may be for a CPU, have no effect on a
+//! build.
 //!
-//! The programs report names without features: code for `gfx90a` runs in every mode of a GPU.
+//! The programs report names without features. Code for such a name, `gfx90a` for example, runs in
+//! every mode of the GPU.
 
 use super::item::TargetOrigin;
 use super::target;
@@ -29,7 +31,7 @@ const CARDS: &str = "/sys/class/drm";
 
 /// Returns the targets of the machine's GPUs.
 ///
-/// Returns an error if there is no GPU: no other target replaces `native`.
+/// Returns an error if there is no GPU, because no other target replaces `native`.
 pub(super) fn targets(
     tools: &Tools<'_>,
     vendor: Option<Vendor>,
@@ -51,9 +53,9 @@ pub(super) fn targets(
     Err(Error::new(ErrorKind::Config, message))
 }
 
-/// Returns a line for each of nvcc's variables that names GPUs, because users of other programs
-/// choose their targets in these variables. If the package is a dependency, Cargo hides the warning
-/// about such a variable.
+/// Returns a line for each of nvcc's variables that names GPUs. Users of other programs choose
+/// their targets in these variables. If the package is a dependency, Cargo hides the warning about
+/// such a variable.
 fn flags_with_gpus(cargo: &Cargo) -> String {
     let mut lines = String::new();
     for flags in NvccFlags::set(cargo) {
@@ -70,8 +72,8 @@ fn flags_with_gpus(cargo: &Cargo) -> String {
     lines
 }
 
-/// Returns the targets of the machine's GPUs. If there is no GPU, warns that only the other targets
-/// of the list are built.
+/// Returns the targets of the machine's GPUs. If there is no GPU, warns that the build is only for
+/// the other targets in the list.
 pub(super) fn targets_beside_others(tools: &Tools<'_>) -> Result<Vec<String>, Error> {
     match find(tools, None)? {
         Gpus::Found(targets) => Ok(targets),
@@ -107,7 +109,8 @@ pub(super) fn targets_or(
     }
 }
 
-/// Returns the end of a warning that no GPU was found. It names a GPU that `native` ignores.
+/// Returns the text that ends the warning "no GPU found". The text names an Intel GPU, which
+/// `native` ignores, and is empty if there is none.
 fn beside(other: Option<String>) -> String {
     other.map_or_else(String::new, |other| format!(" ({other})"))
 }
@@ -120,13 +123,13 @@ pub(crate) enum Gpus {
     None {
         /// Lines for messages. Each line names a program or a folder, and what was found there.
         log: Vec<String>,
-        /// A GPU without its own target, and a description of the target to use for it.
+        /// Text about a GPU without its own target, and about the target to use for it.
         other: Option<String>,
     },
 }
 
-/// For each vendor: its name and an example target, both for the error if there is no GPU, and the
-/// search.
+/// A vendor, with its name and an example target, both for messages if there is no GPU, and with
+/// the search for its GPUs.
 type VendorSearch = (Vendor, &'static str, &'static str, fn(&mut Search<'_>) -> Vec<String>);
 
 const SEARCHES: [VendorSearch; 3] = [
@@ -173,7 +176,7 @@ impl Search<'_> {
         }
         let arch = self.program("nvptx-arch", &[]);
         // `nvptx-arch` prints names such as `sm_90`. Remove a letter after the number, because it
-        // would limit the GPUs that run the code.
+        // would limit which GPUs run the code.
         self.ask(arch, &[], &|line| nvidia(line.trim_end_matches(['a', 'f'])))
     }
 
@@ -205,7 +208,7 @@ impl Search<'_> {
         found
     }
 
-    /// Adds to the log whether Linux' list contains an Intel GPU, which has no target of its own.
+    /// Logs whether Linux' list contains an Intel GPU, which has no target of its own.
     fn intel(&mut self, cards: &Path) -> Vec<String> {
         self.other = intel_card(cards).map(|card| {
             format!(
@@ -276,14 +279,14 @@ impl Search<'_> {
     }
 }
 
-/// Returns the GPUs' processors in Linux' list `topology`, without duplicates.
+/// Returns the processors of the GPUs in Linux' list `topology`, without duplicates.
 fn devices(topology: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for folder in numbered(topology, "") {
         let Ok(properties) = fs::read_to_string(folder.join("properties")) else { continue };
         let version = properties.lines().find_map(|line| line.strip_prefix("gfx_target_version "));
-        // The version consists of three numbers with two decimal digits each: `90010` is 9, 0 and
-        // 10, which means `gfx90a`. For a CPU, the version is 0.
+        // The version consists of three numbers with two decimal digits each. For example, `90010`
+        // is 9, 0 and 10, which means `gfx90a`. For a CPU, the version is 0.
         let Some(version) =
             version.and_then(|text| text.trim().parse::<u32>().ok()).filter(|it| *it != 0)
         else {

@@ -1,4 +1,4 @@
-//! The name of a build in messages, and its only vendor, if any.
+//! The product of a build, for messages, and its only vendor, if any.
 
 use offload_format::target::Vendor;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::fmt;
 pub(crate) enum Product<'a> {
     Pack(&'a str),
     StaticLibrary(&'a str),
-    /// No product: build.rs queries the targets, and may add more targets later.
+    /// No product. build.rs only queries the targets, and may add more targets later.
     Unnamed,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Scope<'a> {
 #[derive(Debug)]
 pub(crate) struct OnlyVendor {
     pub(crate) vendor: Vendor,
-    /// The reason, as the end of a sentence: "is for nvidia alone: …".
+    /// The reason, as the end of the sentence "… is for nvidia alone: …".
     pub(crate) reason: String,
     /// A target that the product can be built for.
     pub(crate) example: String,
@@ -48,8 +48,8 @@ impl Scope<'_> {
         self.only.as_ref().map(|only| only.vendor)
     }
 
-    /// Returns the vendor and the reason, as in "the pack "x" is for amd alone: all of its sources
-    /// are".
+    /// Returns a sentence with the vendor and the reason, such as "the pack "x" is for amd alone:
+    /// all of its sources are".
     pub(super) fn sentence(&self) -> Option<String> {
         let OnlyVendor { vendor, reason, .. } = self.only.as_ref()?;
         Some(format!("the {} is for {vendor} alone: {reason}", self.product))

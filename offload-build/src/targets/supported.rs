@@ -1,9 +1,9 @@
-//! `all-major` and `all`: the NVIDIA architectures that this machine's compilers support.
+//! Resolves `all-major` and `all`: the NVIDIA architectures that this machine's compilers support.
 //!
-//! As in nvcc, `all` is machine code for each architecture, and `all-major` is machine code for the
-//! first architecture of each major number. Both words add PTX for the last architecture, which
-//! drivers compile for newer GPUs. ptxas and clang list the architectures, so no table needs
-//! updates. There are no such words for AMD: each AMD GPU needs separate code, and a generic target
+//! As in nvcc, `all` means machine code for each architecture, and `all-major` means machine code
+//! for the first architecture of each major number. Both words add PTX for the last architecture,
+//! which drivers compile for newer GPUs. ptxas and clang list the architectures, so no table needs
+//! updates. AMD has no such words, because each AMD GPU needs separate code, and a generic target
 //! covers several GPUs.
 
 use super::item::TargetOrigin;
@@ -22,7 +22,7 @@ pub(super) fn all(tools: &Tools<'_>, by: &TargetOrigin) -> Result<Vec<String>, E
 }
 
 /// Returns the architectures that both ptxas and clang support, in numerical order. Omits
-/// architectures with `a` and `f`, because their code runs on few GPUs.
+/// architectures whose names end in `a` or `f`, because their code runs on few GPUs.
 fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaArch>, Error> {
     let missing = |what: String| {
         let message = format!(

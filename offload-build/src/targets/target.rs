@@ -1,4 +1,5 @@
-//! The oldest clang for a list of targets, the list as text, and the targets that tools print.
+//! Finds the oldest clang for a list of targets, joins the list to text, and parses names that
+//! tools print.
 
 use offload_format::target::{NvidiaArch, OLDEST_CLANG, OffloadArch, Target, TargetId};
 
@@ -11,14 +12,13 @@ pub(crate) fn join(targets: &[Target]) -> String {
     targets.iter().map(Target::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// Parses an NVIDIA architecture's name from a tool or another program's variable; returns `None`
+/// Parses an NVIDIA architecture's name from a tool or another program's variable. Returns `None`
 /// for other names.
 pub(super) fn nvidia(name: &str) -> Option<NvidiaArch> {
     NvidiaArch::parse(name).ok()
 }
 
-/// Returns the processor in a tool's target ID, without features; `None` for IDs that are not AMD
-/// GPUs.
+/// Returns the processor in a tool's target ID, without features. Returns `None` for other text.
 pub(super) fn processor(id: &str) -> Option<String> {
     let processor = TargetId::parse(id).ok()?.processor();
     let is_amd = OffloadArch::parse(processor).is_ok_and(|arch| arch.target_id().is_some());

@@ -1,4 +1,4 @@
-//! The only module that reads the environment and communicates with Cargo.
+//! Reads the environment and communicates with Cargo. No other module does.
 
 use crate::toolchain::error::{Error, ErrorKind};
 use crate::toolchain::files;
@@ -13,15 +13,15 @@ use std::sync::{Mutex, PoisonError};
 /// The replacement for `OUT_DIR` in [`Cargo::portable`].
 const OUT_DIR: &str = "<OUT_DIR>";
 
-/// The replacement for the package's folder in [`Cargo::portable`], if the text contains the folder
-/// itself and not a path inside it.
+/// The replacement for the package's folder in [`Cargo::portable`], where the text contains the
+/// folder itself and not a path inside it.
 const PACKAGE: &str = "<PACKAGE>";
 
 /// The maximum number of files and folders in a watched folder.
 const MOST_WATCHED: usize = 2000;
 
 /// The interface between a build script and Cargo: the variables that Cargo sets, and the
-/// instructions that it reads.
+/// instructions that Cargo reads.
 #[derive(Debug, Default)]
 pub struct Cargo {
     pub out_dir: PathBuf,
@@ -51,11 +51,11 @@ pub struct Cargo {
     considered: RefCell<Vec<PathBuf>>,
 }
 
-/// The instructions for Cargo, without duplicates, both printed and not yet printed.
+/// The instructions for Cargo, without duplicates, whether printed or not.
 #[derive(Debug, Default)]
 struct Told {
     lines: HashSet<String>,
-    /// The lines that are not printed yet, in order.
+    /// The lines that have not been printed yet, in order.
     waiting: Vec<String>,
 }
 
@@ -100,7 +100,7 @@ impl Cargo {
     }
 
     /// Runs a task of a build script that may continue after a failure. If the task fails, Cargo
-    /// runs the script again at the next build, although the script itself succeeded.
+    /// reruns the script at the next build, even if the script itself succeeds.
     pub fn attempt<T>(task: impl FnOnce(&Self) -> Result<T, Error>) -> Result<T, Error> {
         let cargo = Self::from_env()?;
         let made = task(&cargo);
@@ -112,8 +112,8 @@ impl Cargo {
     }
 
     /// Runs a task, and ends the build script with the reason if it fails. A failed build prints no
-    /// instructions: Cargo runs the script again anyway, and would show the instructions before the
-    /// reason.
+    /// instructions, because Cargo reruns the script anyway, and would show the instructions before
+    /// the reason.
     pub fn demand<T>(what: &str, task: impl FnOnce(&Self) -> Result<T, Error>) -> T {
         let made = Self::from_env().and_then(|cargo| {
             let made = task(&cargo)?;
@@ -123,9 +123,11 @@ impl Cargo {
         made.unwrap_or_else(|error| error.report(what))
     }
 
-    /// Returns the interface for a program that is not a build script. The program builds for this
-    /// triple, with the settings of Cargo's release or dev profile. It prints no lines for Cargo.
-    /// `OUT_DIR` is a folder for temporary files, but this function does not create it.
+    /// Returns the interface for a program that is not a build script.
+    ///
+    /// The program builds for this triple, with the settings of Cargo's release or dev profile, and
+    /// prints no lines for Cargo. `OUT_DIR` is a folder for temporary files, but this function does
+    /// not create it.
     #[inline]
     pub fn outside(triple: &str, is_release: bool) -> Self {
         let profile = if is_release { "release" } else { "dev" };
@@ -142,39 +144,39 @@ impl Cargo {
         }
     }
 
-    /// Returns an environment variable that users set. The build script runs again when the
-    /// variable changes. An empty variable is treated as unset.
+    /// Returns the value of an environment variable that users set, and tells Cargo to rerun the
+    /// build script when it changes. An empty variable counts as unset.
     pub fn user_var(&self, name: &str) -> Option<String> {
         self.tell(format!("rerun-if-env-changed={name}"));
         self.untracked_var(name)
     }
 
-    /// Returns the hash of an environment variable that kernels may depend on. The build script
-    /// runs again when the variable changes.
+    /// Returns the hash of an environment variable that kernels may depend on, and tells Cargo to
+    /// rerun the build script when the variable changes.
     pub fn variable(&self, name: &str) -> ContentHash {
         self.tell(format!("rerun-if-env-changed={name}"));
         let value = env::var_os(name).map(|it| it.to_string_lossy().into_owned());
         ContentHash::of_parts(value.as_deref().as_slice())
     }
 
-    /// Whether `OFFLOAD_REBUILD` is set. If so, everything is built again.
+    /// Whether `OFFLOAD_REBUILD` is set, so that everything is rebuilt.
     pub fn rebuilds(&self) -> bool {
         let rebuilds = self.user_var("OFFLOAD_REBUILD").is_some();
         if rebuilds {
-            // Run the script again at the next build, even if the variable keeps its value.
+            // Rerun the script at the next build, even if the variable keeps its value.
             self.run_again();
         }
         rebuilds
     }
 
-    /// Returns an environment variable that does not affect the output: if it changes, the build
-    /// script need not run again.
+    /// Returns the value of an environment variable that does not affect the output. If it changes,
+    /// the build script need not rerun.
     pub fn untracked_var(&self, name: &str) -> Option<String> {
         env::var(name).ok().filter(|value| !value.is_empty())
     }
 
     /// Returns the jobserver that Cargo passes on: the text after the last `--jobserver-auth=`, or
-    /// after `--jobserver-fds=`, the older name of this option.
+    /// after the option's older name `--jobserver-fds=`.
     pub fn jobserver(&self) -> Option<String> {
         let flags = ["CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS"]
             .iter()
@@ -185,8 +187,8 @@ impl Cargo {
     }
 
     /// Returns the environment variables that may affect the host compiler and its options, as
-    /// sorted lines of text. Only the crate `cc` determines which variables it reads, so the list
-    /// contains all that it may read.
+    /// sorted lines of text. The crate `cc` decides which variables it reads, so the list contains
+    /// all that `cc` may read.
     pub fn compiler_variables(&self) -> Vec<String> {
         let all = env::vars_os()
             .filter(|(name, _)| is_of_compilers(&name.to_string_lossy(), cfg!(windows)));
@@ -195,8 +197,8 @@ impl Cargo {
         all
     }
 
-    /// Returns rustc's flags for the host program in addition to Cargo's own: those in RUSTFLAGS
-    /// and Cargo's configuration.
+    /// Returns the rustc flags for the host program that users add: those in RUSTFLAGS and Cargo's
+    /// configuration.
     pub fn rustc_flags(&self) -> Vec<String> {
         let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
         flags.split('\x1f').filter(|flag| !flag.is_empty()).map(str::to_owned).collect()
@@ -243,23 +245,23 @@ impl Cargo {
         format!("{name}_{}", self.package.replace('-', "_"))
     }
 
-    /// Returns the value of `<name>_<package>`, otherwise of `<name>`, with the name of the
-    /// variable that is set.
+    /// Returns the name and the value of the variable `<name>_<package>` or, if it is not set, of
+    /// `<name>`.
     pub fn package_var(&self, name: &str) -> Option<(String, String)> {
         let own = self.variable_of_package(name);
         let (own_value, value) = (self.user_var(&own), self.user_var(name));
         own_value.map(|value| (own, value)).or_else(|| Some((name.to_owned(), value?)))
     }
 
-    /// Returns the folders of `PATH`. The build script runs again when `PATH` changes, because it
-    /// may then find different tools.
+    /// Returns the folders of `PATH`. Tells Cargo to rerun the build script when `PATH` changes,
+    /// because the script may then find different tools.
     pub fn search_path(&self) -> Vec<PathBuf> {
         self.tell("rerun-if-env-changed=PATH".to_owned());
         env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default()
     }
 
-    /// Makes Cargo run the build script again when a program is added to a folder of `PATH`. Builds
-    /// in which a tool was missing need this.
+    /// Tells Cargo to rerun the build script when a program is added to a folder of `PATH`. Builds
+    /// need this if a tool was missing.
     pub fn watch_search_path(&self) {
         for folder in self.search_path() {
             // Cargo checks all files in a folder, so a folder that contains the build itself would
@@ -276,7 +278,7 @@ impl Cargo {
     }
 
     /// Returns the folder in which Cargo builds. Cargo marks this folder with the file
-    /// `CACHEDIR.TAG`. Without this file, the folder is derived from `OUT_DIR`, which is
+    /// `CACHEDIR.TAG`. If the file is missing, derives the folder from `OUT_DIR`, which is
     /// `<folder>/<profile>/build/<package>/out`.
     fn target_folder(&self) -> &Path {
         let folders = || self.out_dir.ancestors().skip(1);
@@ -286,7 +288,8 @@ impl Cargo {
             .unwrap_or(&self.out_dir)
     }
 
-    /// Runs the build script again when a file is added to a folder for headers, or changes in it.
+    /// Tells Cargo to rerun the build script when a file in a header folder is added or changes.
+    ///
     /// Cargo checks all files in the folder, so this method skips folders with many files, and
     /// folders that builds write to. It also skips a missing folder, because Cargo would treat it
     /// as changed at each build.
@@ -312,14 +315,14 @@ impl Cargo {
             && files::tree(&absolute, MOST_WATCHED, |_, _| false).is_some()
     }
 
-    /// Runs the build script again when this file changes. Cargo treats a missing file as changed
-    /// at each build.
+    /// Tells Cargo to rerun the build script when this file changes. Cargo treats a missing file as
+    /// changed at each build.
     pub fn watch(&self, file: &Path) {
         self.tell(format!("rerun-if-changed={}", file.display()));
     }
 
     /// Watches a source or a header, as [`Cargo::watch`] does, unless it is in OUT_DIR. Build
-    /// scripts write files to OUT_DIR: watching these files would run this script again after each
+    /// scripts write files to OUT_DIR, so watching these files would rerun this script after each
     /// build.
     pub fn watch_input(&self, file: &Path) {
         if !file.starts_with(&self.out_dir) {
@@ -327,8 +330,9 @@ impl Cargo {
         }
     }
 
-    /// Makes the paths in a text the same on every machine: relative to the package, or to
-    /// `<OUT_DIR>`. As a result, images are not compiled again after the package is moved.
+    /// Replaces the paths in a text with paths that are the same on every machine, relative to the
+    /// package or to `<OUT_DIR>`. Therefore, moving the package does not cause images to be
+    /// recompiled.
     pub fn portable(&self, text: &str) -> String {
         if !text.contains(['/', '\\']) {
             return text.to_owned();
@@ -340,13 +344,13 @@ impl Cargo {
         text.replace('\\', "/")
     }
 
-    /// Returns this build's path for a path from [`Cargo::portable`].
+    /// Returns this machine's path for a path from [`Cargo::portable`].
     pub fn here(&self, path: &str) -> PathBuf {
         let path = path.replace(OUT_DIR, &self.out_dir.to_string_lossy());
         path.replace(PACKAGE, &self.manifest_dir.to_string_lossy()).into()
     }
 
-    /// Makes Cargo run the build script again at the next build, by watching a file that never
+    /// Tells Cargo to rerun the build script at the next build, by watching a file that never
     /// exists.
     fn run_again(&self) {
         self.watch(&self.out_dir.join("offload").join("a file that is never there"));
@@ -376,13 +380,13 @@ impl Cargo {
         self.tell(format!("metadata={key}={value}"));
     }
 
-    /// Returns the metadata that the build script of a dependency set under this key.
+    /// Returns the metadata that a dependency's build script set under this key.
     #[inline]
     pub fn of_dependency(&self, links: &str, key: &str) -> Option<String> {
         env::var(dependency_variable(links, key)).ok()
     }
 
-    /// Returns all metadata of the dependency whose keys start with this text.
+    /// Returns all metadata that the dependency set under keys that start with this text.
     #[inline]
     pub fn all_of_dependency(&self, links: &str, key: &str) -> Vec<String> {
         let start = dependency_variable(links, key);
@@ -395,7 +399,7 @@ impl Cargo {
         all
     }
 
-    /// Adds a library to link with, in the form that `-l` accepts.
+    /// Tells Cargo to link a library, given in the form that `-l` accepts.
     pub fn link_library(&self, library: &str) {
         self.tell(format!("rustc-link-lib={library}"));
     }
@@ -434,7 +438,7 @@ impl Cargo {
     }
 }
 
-/// Returns the folders of a list such as `CPATH`. An empty entry is the working folder.
+/// Returns the folders in a list such as `CPATH`. An empty entry means the working folder.
 pub fn folders(list: &str) -> Vec<PathBuf> {
     env::split_paths(list).collect()
 }

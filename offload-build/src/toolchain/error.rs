@@ -1,10 +1,10 @@
-//! Errors that end a build: the attempted operation, the cause, and advice.
+//! The errors that end a build. Each reports the attempted operation, the cause, and advice.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// The reason why a pack could not be built.
+/// The reason why a build failed.
 pub struct Error {
     kind: ErrorKind,
     message: String,
@@ -19,15 +19,15 @@ pub enum ErrorKind {
     SourceNotFound,
     /// A compiler is missing, and no prebuilt image replaces its output.
     ToolNotFound,
-    /// A compiler refuses a target or a source, or fails.
+    /// A compiler rejects a target or a source, or fails.
     ToolFailed,
     /// An image lacks a kernel that build.rs requires.
     KernelMissing,
-    /// The prebuilt set does not match the package, or cannot be made.
+    /// The prebuilt set does not match the package, or cannot be written.
     Prebuilt,
     /// A dependency does not offer the requested pack.
     Dependency,
-    /// Cargo's environment is missing: this program is not a build script.
+    /// Cargo's environment variables are missing, because this program is not a build script.
     Environment,
     /// A file could not be read or written.
     Io,
@@ -82,8 +82,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// Prints the same text as `Display`: if `main` of a build script returns this error, Rust prints
-/// its `Debug` form.
+/// Prints the same text as `Display`, because Rust prints the `Debug` form if a build script's
+/// `main` returns this error.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

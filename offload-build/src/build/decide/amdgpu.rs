@@ -1,4 +1,4 @@
-//! Images for AMD's GPUs, made by clang and lld, with ROCm's headers if a source needs them.
+//! Makes images for AMD's GPUs with clang and lld, and with ROCm's headers if a source needs them.
 
 use super::super::jobs::Source;
 use super::super::missing_tool::{MissingTool, NotMade};

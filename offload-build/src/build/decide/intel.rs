@@ -1,4 +1,4 @@
-//! SPIR-V images, for GPUs whose drivers compile it, made by clang.
+//! Makes SPIR-V images with clang, for GPUs whose drivers compile SPIR-V.
 
 use super::super::jobs::Source;
 use super::super::missing_tool::NotMade;

@@ -1,5 +1,5 @@
-//! Decides the origin of the image for one target: an earlier run, a compiler, or a source that
-//! contains it. Each vendor's file finds the compilers.
+//! Decides where the image for one target comes from: an earlier run, a compiler, or a source that
+//! contains it. The file for each vendor finds the compilers.
 
 mod amdgpu;
 mod intel;
@@ -34,8 +34,8 @@ struct Needed<'a> {
 }
 
 impl<'a> Needed<'a> {
-    /// Returns the recipe of the first source. This is enough: the plan has checked that the
-    /// recipes of all sources can be combined.
+    /// Returns the recipe of the first source. One recipe is enough, because the plan has checked
+    /// that the recipes of all sources can be combined.
     fn recipe(&self) -> Option<Recipe> {
         self.sources.first()?.recipe(self.target)
     }
@@ -72,7 +72,7 @@ impl Run<'_> {
         if prebuilt_use == PrebuiltUse::Only && target.is_gpu() {
             return Err(MissingTool::only_prebuilt().into());
         }
-        // Each vendor's images need different tools; these functions look for them.
+        // Each of these functions looks for the tools that a vendor's images need.
         match target.arch() {
             _ if needed.recipe() == Some(Recipe::Cargo) => self.by_cargo(&needed),
             OffloadArch::Amdgpu(id) => self.by_clang_for_amd(&needed, id),
@@ -85,7 +85,7 @@ impl Run<'_> {
         }
     }
 
-    /// Decides how to make the image for the CPU from C++ sources or a crate of kernels.
+    /// Decides how to make the image for the CPU from C++ sources or a kernel crate.
     fn for_cpu(&self, needed: &Needed<'_>, of: Option<Crate<'_>>) -> Result<Source, NotMade> {
         let sdk = Sdk::default();
         let is_checked = self.cargo.user_var(variables::CHECK).is_some();
@@ -95,7 +95,8 @@ impl Run<'_> {
         let sanitizers = Sanitizer::find(&cxx, self.tools)?;
         let compilations = self.compilations(needed, &sdk);
         let mut compilation = compilations.cpu(&cxx, &sanitizers, of);
-        // If there are images for GPUs, their compilers determine which signatures are known.
+        // For modules with GPU images, the compilers of these images determine the known
+        // signatures.
         if of.is_none()
             && needed.module.is_for_cpu_alone()
             && let Ok(clang) = self.clang()
@@ -111,7 +112,8 @@ impl Run<'_> {
         self.compilations_for(needed.module, slice::from_ref(target), target.as_str(), sdk)
     }
 
-    /// Returns the compilations of a module for these targets; file names contain `file_name`.
+    /// Returns the compilations of a module for these targets. The names of their files contain
+    /// `file_name`.
     pub(super) fn compilations_for<'a>(
         &'a self,
         module: &'a PlannedModule,
@@ -124,7 +126,7 @@ impl Run<'_> {
         Compilations { module, targets, file_name, code_object_version, sdk, output, cargo }
     }
 
-    /// Returns an earlier run's image, or how to compile it now.
+    /// Returns an earlier run's image, or the compilation that makes it now.
     ///
     /// Returns an error if a header folder is missing.
     fn fresh_or_stale(
@@ -140,14 +142,14 @@ impl Run<'_> {
     }
 
     /// Returns the clang that compiles for all targets. Call this function only if no other
-    /// compiler suffices: if clang is missing, Cargo watches the folders of `PATH`.
+    /// compiler suffices, because Cargo watches the folders of `PATH` if clang is missing.
     pub(super) fn clang(&self) -> Result<&Clang, NotMade> {
         let version = self.tools.first_clang();
         Ok(self.tools.clang()?.map_err(|log| MissingTool::clang(log, version))?)
     }
 
-    /// Returns an earlier run's image, or how to compile it now. Before any step runs, checks that
-    /// clang's driver accepts the command for these sources.
+    /// Returns an earlier run's image, or the compilation that makes it now. Before any step runs,
+    /// checks that clang's driver accepts the command for these sources.
     fn by_clang(
         &self,
         needed: &Needed<'_>,
@@ -157,7 +159,8 @@ impl Run<'_> {
         let source = self.fresh_or_stale(needed, compilation)?;
         let Source::Compile(compilation) = &source else { return Ok(source) };
         let (first, path) = (needed.sources[0], clang.path.display());
-        // The probe uses one module's command; modules with the same command share the result.
+        // The probe uses one module's command. Modules with the same command share the probe's
+        // result.
         let (language, options) = (first.language.name(), &needed.module.options);
         let question = format!("{path} {} {language} {options} {}", needed.target, first.options);
         if let Some(text) = self.ask(question, || clang.refusal(&compilation.steps[0])) {
@@ -172,7 +175,7 @@ impl Run<'_> {
         Ok(source)
     }
 
-    /// Returns the image that a source contains, if it needs no compilation.
+    /// Returns the image that a source contains, if the image needs no compilation.
     fn supplied(
         &self,
         module: &PlannedModule,
@@ -187,7 +190,8 @@ impl Run<'_> {
         if recipe == Some(Recipe::Supplied)
             && supplied::sole(&source.path)?.is_some_and(|name| name.is_for(target))
         {
-            // Use the file in place: copying a large file takes as long as the rest of the build.
+            // Use the file in place, because copying a large file takes as long as the rest of the
+            // build.
             return open(&self.cargo.manifest_dir.join(&source.path));
         }
         let mut bytes = match recipe {

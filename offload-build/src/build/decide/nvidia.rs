@@ -1,4 +1,4 @@
-//! Images for NVIDIA's GPUs, made by clang and ptxas, or by nvcc.
+//! Makes images for NVIDIA's GPUs, with clang and ptxas or with nvcc.
 
 use super::super::jobs::Source;
 use super::super::missing_tool::{MissingTool, NotMade};
@@ -43,11 +43,11 @@ impl Run<'_> {
         Ok(source)
     }
 
-    /// Decides how to make machine code or PTX, with nvcc.
+    /// Decides how to make machine code or PTX with nvcc.
     pub(super) fn by_nvcc(&self, needed: &Needed<'_>, arch: NvidiaArch) -> Result<Source, NotMade> {
         let nvcc = self.tools.nvcc()?.map_err(MissingTool::nvcc)?;
         // nvcc needs a host compiler to read the source. The output contains no host code, so the
-        // compiler of the build machine suffices.
+        // build machine's own compiler suffices.
         let ccbin =
             self.tools.ccbin(&self.cargo.host).map_err(|why| MissingTool::ccbin(nvcc, &why))?;
         let sdk = Sdk::default();
@@ -65,7 +65,7 @@ impl Run<'_> {
         }
     }
 
-    /// Checks whether ptxas supports the architecture, if a step must run.
+    /// Checks that ptxas supports the architecture, if a step must run.
     pub(super) fn check_with_ptxas(
         &self,
         ptxas: &Ptxas,

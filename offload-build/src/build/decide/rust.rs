@@ -1,5 +1,5 @@
-//! Images from a crate of kernels in Rust, made by Cargo with the kernels' toolchain and lld or
-//! ptxas. The CPU image is made with the program's toolchain.
+//! Makes images from a Rust kernel crate. Cargo compiles the crate, for GPUs with the kernels'
+//! toolchain and then lld or ptxas, and for the CPU with the program's toolchain.
 
 use super::super::jobs::Source;
 use super::super::missing_tool::{MissingTool, NotMade};
@@ -14,10 +14,10 @@ use offload_format::target::NvidiaCode;
 use std::path::Path;
 
 impl Run<'_> {
-    /// Decides how to make an image from a crate of kernels.
+    /// Decides how to make an image from a kernel crate.
     pub(super) fn by_cargo(&self, needed: &Needed<'_>) -> Result<Source, NotMade> {
         let manifest = &needed.sources[0].path;
-        // A file outside an unpacked package belongs to a different package.
+        // In an unpacked package, a path outside the package's folder leads to a different package.
         let is_elsewhere = manifest.starts_with("..") && self.cargo.is_packaged();
         if is_elsewhere || !manifest.is_file() {
             return Err(MissingTool::left_out(manifest, needed.target).into());
@@ -48,7 +48,7 @@ impl Run<'_> {
             Rust::of_program(self.cargo, self.tools.probes())?
         };
         if package.lock.is_none() {
-            // Make `Cargo.lock` first: it is an input of each image, for all targets.
+            // Create `Cargo.lock` first, because it is an input of the images for all targets.
             let lock = rust::lock(Crate { package: &package, rust }, self.cargo);
             exec::run(&[lock], &[0], &self.how()?, &mut |_| ())?;
             package = self.crate_of(manifest)?;
@@ -80,7 +80,7 @@ impl Run<'_> {
         if source.is_stale() {
             let triple = triple(needed.target.vendor());
             let ask = || rust.refusal(triple, &processor);
-            // The sysroot identifies the toolchain: rustup's rustc is the same file for all
+            // The sysroot identifies the toolchain, because rustup's rustc is the same file for all
             // toolchains.
             let question = format!("rust {} {triple} {processor}", rust.sysroot.display());
             if let Some(text) = self.ask(question, ask) {

@@ -1,8 +1,8 @@
 //! Compares an object's device images with the requested targets.
 //!
-//! If options of build.rs or of nvcc's variables name GPUs, they are refused or removed before a
-//! compiler starts. This check finds such options elsewhere: in a compiler wrapper, a compiler's
-//! configuration file, or a variable that only the compiler reads.
+//! If options in build.rs or in nvcc's variables name GPUs, the build rejects or removes them
+//! before a compiler starts. This check finds such options elsewhere: in a compiler wrapper, a
+//! compiler's configuration file, or a variable that only the compiler reads.
 
 use crate::build::run::Run;
 use crate::compile::Compilation;
@@ -19,7 +19,7 @@ use offload_pack::pack_index::Origin;
 /// Checks that a new object or image has device code for exactly its targets. Linked device code
 /// may lack a target, because NVIDIA's drivers link PTX.
 ///
-/// Returns an error with both lists, and the possible cause of the difference.
+/// Returns an error that contains both lists of targets and the possible cause of the difference.
 #[inline]
 pub(super) fn check(run: &Run<'_>, compilation: &Compilation) -> Result<(), Error> {
     let path = &compilation.image;

@@ -29,8 +29,8 @@ pub(super) struct DeviceLinker<'a> {
     pub(super) vendor: Vendor,
 }
 
-/// Checks that no flag adds unlisted targets or requests relocatable device code, since the flag
-/// alone would not make the build link such code.
+/// Checks that no flag adds unlisted targets or requests relocatable device code. Such a request
+/// alone would not make the build link this code.
 ///
 /// Returns an error that names the flag, and the source or the variable that contains it.
 #[inline]
@@ -101,8 +101,8 @@ pub(super) fn is_by_nvcc(module: &PlannedModule, vendor: Vendor) -> bool {
 #[inline]
 fn clang<'a>(run: &'a Run<'_>, vendor: Vendor) -> Result<&'a Clang, NotMade> {
     if vendor != Vendor::Amd {
-        // Only ROCm has its own clang. Search for ROCm only if necessary: each search adds files
-        // that Cargo watches.
+        // Only ROCm has its own clang. Search for ROCm only if necessary, because each search adds
+        // files that Cargo watches.
         return run.clang();
     }
     let own = run.tools.rocm().ok().and_then(|rocm| run.tools.rocm_clang(rocm));

@@ -1,4 +1,4 @@
-//! Libraries to link with a static library: the library itself, the vendor's runtime, the C++
+//! Finds the libraries to link with a static library: itself, the vendor's runtime and the C++
 //! library.
 
 use super::StaticLibrary;
@@ -18,7 +18,7 @@ pub(super) enum Cudart {
 }
 
 impl Cudart {
-    /// Returns how build.rs links CUDA's runtime; the default is `static`.
+    /// Returns how build.rs links CUDA's runtime. The default is `static`.
     ///
     /// Returns an error for a word that is not one of the three values.
     #[inline]
@@ -43,7 +43,7 @@ pub(super) struct LinkLines {
 }
 
 impl LinkLines {
-    /// Returns the libraries to link, the build's own first.
+    /// Returns the libraries to link. The build's own library is the first.
     #[inline]
     pub(super) fn of(run: &Run<'_>, vendor: Vendor, cudart: Cudart) -> Self {
         let cargo = run.cargo;
@@ -98,8 +98,8 @@ impl LinkLines {
         }
         match cudart {
             Cudart::Static => {
-                // On its first call, this library loads the driver, and returns an error if there
-                // is none.
+                // The first call to this library loads the driver, and returns an error if there is
+                // none.
                 self.libraries.push("static=cudart_static".to_owned());
                 if cargo.target_os == "linux" {
                     self.libraries
@@ -109,8 +109,8 @@ impl LinkLines {
             Cudart::Shared => self.libraries.push(shared_runtime(&folders)),
             Cudart::None => {}
         }
-        // Add the folders even without a runtime: a program that links the runtime itself needs
-        // them.
+        // Add the folders even without a runtime, because a program that links the runtime itself
+        // needs them.
         self.folders.extend(folders);
     }
 
@@ -121,8 +121,8 @@ impl LinkLines {
     }
 }
 
-/// Returns `dylib=cudart`. If a folder has only `libcudart.so.13`, as in Python's packages, returns
-/// the file name.
+/// Returns `dylib=cudart`. If the folders contain only a file such as `libcudart.so.13`, as in
+/// Python's packages, returns an argument that names this file.
 #[inline]
 fn shared_runtime(folders: &[PathBuf]) -> String {
     let has = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
@@ -146,8 +146,9 @@ fn shared_runtime(folders: &[PathBuf]) -> String {
 }
 
 impl StaticLibrary {
-    /// Returns the folders in which the linker searches for [`StaticLibrary::link_libraries`], the
-    /// library's own folder first. Empty if nothing was compiled.
+    /// Returns the folders in which the linker searches for [`StaticLibrary::link_libraries`].
+    ///
+    /// The library's own folder is the first. The list is empty if nothing was compiled.
     ///
     /// The build prints these folders for Cargo, unless
     /// [`Build::cargo_metadata`](crate::Build::cargo_metadata) is false. A build script can also
@@ -166,8 +167,10 @@ impl StaticLibrary {
         &self.link.folders
     }
 
-    /// Returns the libraries to link, in order and in the form of `rustc-link-lib`:
-    /// `static=launch`, `static=cudart_static`, `dylib=stdc++`. Empty if nothing was compiled.
+    /// Returns the libraries to link, in order, as arguments of `rustc-link-lib`.
+    ///
+    /// For example: `static=launch`, `static=cudart_static`, `dylib=stdc++`. The list is empty if
+    /// nothing was compiled.
     pub fn link_libraries(&self) -> &[String] {
         &self.link.libraries
     }

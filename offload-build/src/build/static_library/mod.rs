@@ -1,12 +1,12 @@
 //! Compiles sources with host code and device code to a static library that contains the device
 //! code for all targets.
 //!
-//! The vendor's compiler driver, or clang's, compiles each source for each of its targets. Only
-//! these drivers can combine a launch (`<<<...>>>`) with the code that it starts. The images of all
-//! targets go into one object. The vendor's runtime is linked after the library.
+//! The vendor's compiler driver, or clang's, compiles each source for each of the source's targets.
+//! Only these drivers can combine a launch (`<<<...>>>`) with the code that it starts. One object
+//! contains the images of all targets. The vendor's runtime is linked after the library.
 //!
-//! The functions in this folder, and those in `compile/` that only they call, are `#[inline]`: only
-//! build scripts that make static libraries compile them.
+//! The functions in this folder, and those in `compile/` that only they call, are `#[inline]`.
+//! Therefore only build scripts that make static libraries compile them.
 
 mod check_images;
 mod device_link;
@@ -53,9 +53,9 @@ impl StaticLibrary {
 
     /// Returns whether nothing was compiled because of `OFFLOAD_SKIP` or `DOCS_RS`.
     ///
-    /// Such a build only checks or documents the program, and does not link it, so the program can
-    /// keep its API. If the library is not made because no target is left, this method returns
-    /// `false`, and the library's functions are undefined.
+    /// A skipped build only checks or documents the program and does not link it, so the program
+    /// can keep its API. If the build makes no library because no target is left, this method
+    /// returns `false`, and the library's functions are undefined.
     pub fn is_skipped(&self) -> bool {
         self.is_skipped
     }
@@ -128,8 +128,8 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
         }
     }
     let own = plan::modules(request, "static")?.remove(0).1;
-    // Name objects after their sources, so that an additional source changes no other object. The
-    // number distinguishes files with the same name in different folders.
+    // Name objects after their sources, so that adding a source changes no other object. The number
+    // distinguishes files with the same name in different folders.
     let mut counts = BTreeMap::new();
     let each = own.sources.iter().map(|source| {
         let stem = plan::stem(&source.path);
@@ -143,8 +143,8 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
     Ok(each.collect())
 }
 
-/// Compiles, links the device code if build.rs requests it, puts the objects into the library, and
-/// prints the lines for Cargo.
+/// Compiles the sources, links the device code if build.rs requests it, puts the objects into the
+/// library, and prints the lines for Cargo.
 #[inline]
 pub(crate) fn make(run: &Run<'_>, modules: &[PlannedModule]) -> Result<StaticLibrary, Error> {
     let cudart = Cudart::of(run.request)?;
@@ -197,11 +197,12 @@ pub(crate) fn make(run: &Run<'_>, modules: &[PlannedModule]) -> Result<StaticLib
     Ok(StaticLibrary { path: Some(path), targets: names, is_skipped: false, link })
 }
 
-/// Returns the vendor whose GPUs the library is for: a launch uses one vendor's runtime.
+/// Returns the vendor whose GPUs the library is for. There is only one, because a launch uses one
+/// vendor's runtime.
 #[inline]
 fn vendor(targets: &[Target], names: &[String]) -> Result<Vendor, Error> {
     match targets.first().map(Target::vendor) {
-        // No runtime of this vendor accepts host code with `<<<...>>>`.
+        // This vendor has no runtime for host code with `<<<...>>>`.
         Some(first) if first.is_gpu() && !first.has_launch_syntax() => Err(Error::config(format!(
             "a static library launches its kernels through CUDA's or HIP's runtime, but neither \
              runtime supports {}: make a pack instead, with Build::compile(\"...\")",
@@ -219,7 +220,7 @@ fn vendor(targets: &[Target], names: &[String]) -> Result<Vendor, Error> {
     }
 }
 
-/// Prints a warning if a prebuilt set is made, because sets contain no static libraries.
+/// Prints a warning if the build writes a prebuilt set, because sets contain no static libraries.
 ///
 /// Returns an error if `OFFLOAD_PREBUILT` is `only`, or has an unknown value.
 #[inline]

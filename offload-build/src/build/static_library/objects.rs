@@ -1,7 +1,7 @@
 //! The objects of a static library: one for each source, with the device code for its targets.
 //!
-//! The names of the objects contain the targets. Objects for earlier lists of targets remain, so
-//! going back to an earlier list compiles nothing. Each source is compiled separately for each
+//! The names of the objects contain the targets. Objects for earlier lists of targets remain, so a
+//! return to an earlier list compiles nothing. The build compiles each source separately for each
 //! target. After a change of the list, the build therefore compiles only for the new targets and,
 //! with clang, the host part.
 
@@ -53,15 +53,15 @@ impl LibraryFile {
     }
 }
 
-/// The object of one source, from the plan to the file.
+/// The job that makes the object of one source.
 #[derive(Debug)]
 pub(super) struct ObjectJob<'a> {
     module: &'a PlannedModule,
-    /// The device code for each target, if it is compiled separately.
+    /// The device code for each target, if each target is compiled separately.
     parts: Vec<LibraryFile>,
-    /// The compilation of the whole object. If nvcc has made the parts, the first part is an
-    /// object, and this compilation is needed only if the parts do not fit together. `None` if
-    /// clang compiles the host part, because that depends on the images of all targets.
+    /// The compilation of the whole object. If nvcc makes the parts, the first part is an object,
+    /// and this compilation is needed only if the parts cannot be joined. `None` if clang compiles
+    /// the host part, because the host part depends on the images of all targets.
     whole: Option<Box<LibraryFile>>,
 }
 
@@ -109,7 +109,7 @@ pub(super) fn plan<'a>(
     Ok(ObjectJob { module, parts, whole: None })
 }
 
-/// Returns the steps that compile the host part of a source, after its device code in `parts`
+/// Returns the steps that compile the host part of a source, once its device code in `parts`
 /// exists.
 #[inline]
 fn host(
@@ -144,14 +144,14 @@ fn host(
     Ok(compilations.host_object(compiler.dialect, compiler.clang, &images, fat_binary)?)
 }
 
-/// clang, its dialect for the GPUs of one vendor, and the SDK whose headers it uses.
+/// clang, the source dialect for one vendor's GPUs, and the SDK whose headers clang uses.
 struct LaunchCompiler<'a> {
     dialect: Dialect,
     clang: &'a Clang,
     headers: SdkOf<'a>,
 }
 
-/// The SDK of a vendor with launches.
+/// The SDK of a vendor whose dialect has launch syntax.
 enum SdkOf<'a> {
     Amd(&'a Rocm),
     Nvidia(&'a Nvcc),
@@ -160,7 +160,7 @@ enum SdkOf<'a> {
 impl<'a> LaunchCompiler<'a> {
     #[inline]
     fn of(run: &'a Run<'_>, vendor: Vendor) -> Result<Self, NotMade> {
-        // Each vendor's SDK is found differently.
+        // The search for the SDK differs between vendors.
         if vendor == Vendor::Amd {
             let rocm = run.tools.rocm().map_err(MissingTool::rocm)?;
             let clang = run.tools.rocm_clang(rocm).map_or_else(|| run.clang(), Ok)?;
@@ -203,7 +203,7 @@ fn by_nvcc<'a>(
                 one.nvcc_part(makes, all.targets, nvcc, &ccbin, is_relocatable)
             };
             let object = part(Makes::Object, target.as_str())?;
-            // If a target was the first one of an earlier list, its image is in an object.
+            // If the target was first in an earlier list, an object already contains its image.
             let is_object = index == 0 || is_fresh(&object);
             let device = || part(Makes::FatBinary, &format!("device.{target}"));
             parts.push(LibraryFile::new(if is_object { object } else { device()? }));
@@ -222,8 +222,8 @@ fn by_nvcc<'a>(
     Ok(ObjectJob { module, parts, whole })
 }
 
-/// Returns the part of a file name that lists the targets: `sm_80.sm_90`. A long list becomes its
-/// first target, the number of targets, and a hash.
+/// Returns the part of a file name that lists the targets, such as `sm_80.sm_90`. A long list is
+/// shortened to its first target, the number of targets, and a hash.
 #[inline]
 pub(super) fn file_name(targets: &[Target]) -> String {
     const LONGEST: usize = 100;
@@ -265,8 +265,8 @@ pub(super) fn make_all(
     Ok(objects.into_iter().map(LibraryFile::done).collect())
 }
 
-/// Writes the object with the images of all of nvcc's parts to the path of `whole`. If the parts do
-/// not fit together, writes nothing: the caller then compiles `whole`.
+/// Writes the object with the images of all of nvcc's parts to the path of `whole`. If the parts
+/// cannot be joined, writes nothing, and the caller then compiles `whole`.
 #[inline]
 fn joined(mut parts: Vec<LibraryFile>, mut whole: LibraryFile) -> Result<LibraryFile, Error> {
     if parts.len() == 1 {

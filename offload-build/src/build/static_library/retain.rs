@@ -1,11 +1,11 @@
-//! Sections that the program's linker must not drop.
+//! Marks the sections that the program's linker must not drop.
 //!
 //! When the program starts, it registers clang's table of kernels and variables. Only the table's
 //! own bounds (`__start_llvm_offload_entries_<hash>`) refer to its section. rustc links with
-//! `--gc-sections`. With this option, lld drops such a section unless it has `SHF_GNU_RETAIN`; GNU
-//! ld keeps it.
+//! `--gc-sections`. With this option, lld drops the section unless it has the flag
+//! `SHF_GNU_RETAIN`. GNU ld keeps the section.
 //!
-//! The functions are `#[inline]`: only build scripts that make static libraries compile them.
+//! The functions are `#[inline]`, so only build scripts that make static libraries compile them.
 
 use offload_format::image::ElfSection;
 use std::fs;
@@ -27,7 +27,7 @@ pub(super) fn retain_entries(path: &Path) -> io::Result<()> {
 }
 
 /// Sets `SHF_GNU_RETAIN` in the tables in an object's bytes. Returns whether any section was
-/// marked; Returns `None` if the bytes are not a complete little-endian 64-bit ELF file.
+/// marked. Returns `None` if the bytes are not a complete little-endian 64-bit ELF file.
 #[inline]
 fn mark(bytes: &mut [u8]) -> Option<bool> {
     let mut is_marked = false;
@@ -44,7 +44,7 @@ fn mark(bytes: &mut [u8]) -> Option<bool> {
 mod tests {
     use super::*;
 
-    /// Returns an object: a header, three names, and the headers of three sections.
+    /// Returns an object that consists of a file header, three names, and three section headers.
     fn object() -> Vec<u8> {
         let names = b"\0llvm_offload_entries_1\0.text\0";
         let mut bytes = vec![0; 0x40];

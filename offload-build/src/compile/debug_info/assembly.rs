@@ -1,4 +1,4 @@
-//! Debug information in the assembly from g++. The option `-dA` adds a comment to each value:
+//! Reads debug information from g++'s assembly. The option `-dA` adds a comment to each value:
 //!
 //! ```text
 //!     .uleb128 0x1d           # (DIE (0x328d) DW_TAG_structure_type)
@@ -14,7 +14,7 @@
 //!
 //! Types are converted to the form of LLVM IR, so that one reader handles both formats.
 //!
-//! Source: the DWARF Debugging Information Format 4; checked with g++ 11 and 12.
+//! Source: the DWARF Debugging Information Format, version 4. Checked with g++ 11 and 12.
 
 use super::metadata::Id;
 use std::collections::HashMap;
@@ -43,14 +43,14 @@ pub struct Function {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Parameter {
     pub name: Option<String>,
-    /// The node of its type, if that is known.
+    /// The node of its type, if known.
     pub ty: Option<Id>,
     /// Whether the kernel gets the address of the value.
     pub is_address: bool,
 }
 
 /// The alignment with which `offload/cpu.h` marks kernels. A section cannot mark kernels, because
-/// g++ does not allow a function and a template instance in the same section.
+/// g++ does not allow a function and a template instance in one section.
 const ALIGNMENT_OF_KERNELS: u64 = 8192;
 
 #[derive(Debug, Default)]
@@ -58,11 +58,11 @@ struct Entry<'a> {
     id: Id,
     /// The tag, without `DW_TAG_`.
     tag: &'a str,
-    /// Names, without `DW_AT_`, and values. A flag has no value.
+    /// The attributes' names, without `DW_AT_`, and their values. A flag's value is empty.
     attributes: Vec<(&'a str, &'a str)>,
-    /// Positions of entries.
+    /// The positions of the child entries.
     children: Vec<usize>,
-    /// Whether the entry's location contains the address of the value.
+    /// Whether the entry's location holds the value's address instead of the value.
     is_address: bool,
 }
 
@@ -120,8 +120,8 @@ impl Assembly {
     }
 }
 
-/// Returns the symbols of functions, by the labels at which their code begins. The debug
-/// information lacks the symbols of functions that other sources do not see.
+/// Returns the symbols of functions, keyed by the label at which the function's code begins. The
+/// debug information lacks the symbols of functions with internal linkage.
 fn symbols(text: &str) -> HashMap<&str, &str> {
     let (mut symbols, mut last) = (HashMap::new(), "");
     for line in text.lines() {
@@ -140,7 +140,7 @@ fn entries(text: &str) -> Vec<Entry<'_>> {
     // Positions of entries whose parent has not ended.
     let mut open: Vec<usize> = Vec::new();
     for line in text.lines() {
-        // The comment character depends on the processor; for Windows, a space precedes it.
+        // The comment character depends on the processor. For Windows, a space precedes it.
         let Some((code, comment)) = line.rsplit_once('\t') else { continue };
         let Some((_, comment)) = comment.trim_start().split_once(' ') else { continue };
         if let Some(entry) = comment.strip_prefix("(DIE (0x") {
@@ -156,7 +156,7 @@ fn entries(text: &str) -> Vec<Entry<'_>> {
         } else if let (Some(attribute), Some(entry)) =
             (comment.strip_prefix("DW_AT_"), entries.last_mut())
         {
-            // If the string is stored in another place, the comment repeats it.
+            // If the string is stored elsewhere, the comment repeats it.
             let (name, value) = match attribute.split_once(": ") {
                 Some((name, value)) => (name, value),
                 None if attribute.starts_with("decl_file (") => {
@@ -180,9 +180,9 @@ fn entries(text: &str) -> Vec<Entry<'_>> {
 
 struct Entries<'a> {
     entries: Vec<Entry<'a>>,
-    /// Positions of entries.
+    /// The position of each entry.
     places: HashMap<Id, usize>,
-    /// The symbols of functions, by the labels at which their code begins.
+    /// The symbols of functions, keyed by the label at which the function's code begins.
     symbols: HashMap<&'a str, &'a str>,
 }
 
@@ -211,7 +211,7 @@ impl<'a> Entries<'a> {
         if align != Some(ALIGNMENT_OF_KERNELS) {
             return None;
         }
-        // The parent of the parameters in a pack is a separate entry.
+        // The parameters of a parameter pack are children of a separate entry.
         let mut passed: Vec<&Entry<'a>> = Vec::new();
         for child in self.children(entry) {
             passed.push(child);
@@ -247,8 +247,8 @@ impl<'a> Entries<'a> {
         Some((symbol.to_owned(), ty))
     }
 
-    /// Writes the node of a function, a type, or a part of a type. Omits a type if its size would
-    /// be unknown.
+    /// Writes the node of a function, a type, or a part of a type. Omits other entries, such as
+    /// types whose size would be unknown.
     fn write(&self, entry: &Entry<'a>, scope: Option<Id>, text: &mut String) {
         let kind = match entry.tag {
             "base_type" => "DIBasicType",
@@ -303,7 +303,7 @@ impl<'a> Entries<'a> {
         field("encoding", entry.number("encoding").map(|it| format!("DW_ATE_{}", encoding(it))));
         let value = entry.get("const_value");
         field("value", value.map(|text| number(text).map_or(text.to_owned(), |it| it.to_string())));
-        // The bound of an array without elements is -1.
+        // The upper bound of an array without elements is -1.
         let count = entry.number("upper_bound").map(|bound| bound.wrapping_add(1));
         field("count", count.map(|count| count.to_string()));
         let flags = [
@@ -341,8 +341,8 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// The bit that distinguishes a list's number from the number of the list's owner. The bit is
-/// unused because debug information is smaller than 2 GiB.
+/// The bit that distinguishes the number of a list from that of its owner. Other numbers do not use
+/// the bit, because debug information is smaller than 2 GiB.
 const LIST: Id = 1 << 31;
 
 /// Returns the name of a number encoding, without `DW_ATE_`.

@@ -1,4 +1,4 @@
-//! The kernels that a module of LLVM IR defines.
+//! Finds the kernels that a module of LLVM IR defines.
 //!
 //! | target | form of a kernel |
 //! |---|---|
@@ -13,7 +13,7 @@ use super::metadata::{Id, Metadata, reference, split, string};
 use std::collections::HashMap;
 use std::str::Lines;
 
-/// The text in LLVM IR for the section with which `offload/cpu.h` marks kernels.
+/// The LLVM IR text for the section with which `offload/cpu.h` marks kernels.
 const SECTION_ON_CPU: &str = " section \"__TEXT,offload\" ";
 
 /// A kernel that LLVM IR defines.
@@ -25,7 +25,7 @@ pub struct Kernel {
     pub subprogram: Id,
     /// The parameters in memory.
     pub stored: Vec<Stored>,
-    /// The numbers, from 1, of the parameters that point to shared memory.
+    /// The numbers of the parameters that point to shared memory, counted from 1.
     pub shared: Vec<u64>,
 }
 
@@ -52,7 +52,7 @@ const WORD: u64 = 8;
 /// left out.
 pub fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel> {
     let annotated = annotated(metadata);
-    // Returns the kernel that a line defines. The lines after it are the body.
+    // Returns the kernel that a line defines. `body` is the lines after it.
     let kernel = |line: &'ir str, body: Lines<'ir>| {
         let Definition { name, arguments, behind, is_on_cpu, .. } = definition(line, &annotated)?;
         let subprogram = behind.split_once("!dbg ")?.1.split(' ').next().and_then(reference)?;
@@ -85,7 +85,7 @@ struct Definition<'ir> {
     is_on_cpu: bool,
 }
 
-/// Returns the definition of a kernel; `annotated` lists the kernels in metadata.
+/// Returns the definition of a kernel. `annotated` lists the kernels that metadata names.
 fn definition<'ir>(line: &'ir str, annotated: &[&str]) -> Option<Definition<'ir>> {
     let (attributes, rest) = line.strip_prefix("define ")?.split_once('@')?;
     let name = ir::identifier(rest)?;
@@ -120,11 +120,11 @@ fn points_to_shared(argument: &str) -> bool {
     argument.starts_with("ptr addrspace(3) ")
 }
 
-/// Dynamic shared memory, whose size a launch sets.
+/// The symbol of dynamic shared memory, whose size a launch sets.
 const SHARED: &str = "@offload_shared";
 
-/// Returns the IR after replacing each parameter that points to shared memory by a 4-byte offset in
-/// dynamic shared memory. OpenCL's runtime can pass such pointers; CUDA and HIP cannot.
+/// Returns the IR with a 4-byte offset into dynamic shared memory in place of each parameter that
+/// points to shared memory. OpenCL's runtime can pass such pointers, but CUDA and HIP cannot.
 pub fn with_offsets(ir: &str) -> String {
     let metadata = Metadata::parse(ir);
     let annotated = annotated(&metadata);
@@ -185,14 +185,14 @@ pub fn with_offsets(ir: &str) -> String {
     text
 }
 
-/// Returns the definition of a kernel that has a pointer to shared memory as a parameter.
+/// Returns the definition of a kernel if one of its parameters points to shared memory.
 fn changed<'ir>(line: &'ir str, annotated: &[&str]) -> Option<Definition<'ir>> {
     let kernel = definition(line, annotated)?;
     kernel.arguments.iter().any(|it| points_to_shared(it)).then_some(kernel)
 }
 
-/// Returns the parts of a call of one of these kernels: the text before the arguments, the
-/// arguments, and the text after them. Before version 20, clang allows a kernel to call another
+/// Returns the parts of a call to one of these kernels: the text before the arguments, the
+/// arguments, and the text after them. clang before version 20 allows a kernel to call another
 /// kernel.
 fn call<'ir>(line: &'ir str, names: &[&str]) -> Option<(&'ir str, Vec<&'ir str>, &'ir str)> {
     let (_, rest) = line.split_once(" void @").filter(|(before, _)| before.contains("call "))?;
@@ -202,7 +202,7 @@ fn call<'ir>(line: &'ir str, names: &[&str]) -> Option<(&'ir str, Vec<&'ir str>,
     Some((&line[..line.len() - rest.len()], arguments, behind))
 }
 
-/// Splits a text into the arguments, which are in parentheses at its start, and the rest.
+/// Splits a text into the arguments, which are in parentheses at the text's start, and the rest.
 fn arguments(text: &str) -> Option<(Vec<&str>, &str)> {
     let (mut depth, mut is_string) = (0_usize, false);
     let end = text.bytes().position(|byte| {
@@ -242,7 +242,8 @@ fn stored<'ir>(
             let place = if let Some(variable) = value.strip_prefix("alloca ") {
                 aligned(variable).map(|(storage, align)| (storage, Align::Exactly(align)))
             } else {
-                // On AMD's GPUs, the variable is in a different address space.
+                // On AMD's GPUs, the variable is in a different address space, and a cast gives its
+                // address.
                 let cast = value.strip_prefix("addrspacecast ");
                 let from =
                     cast.and_then(|it| it.split_once(" to ")).map(|(from, _)| last_word(from));
@@ -270,7 +271,7 @@ fn last_word(text: &str) -> &str {
     text.rsplit_once(' ').map_or(text, |(_, word)| word)
 }
 
-/// Returns the type and the alignment in bytes of an argument in memory; `None` for other
+/// Returns the type of an argument in memory, and its alignment in bytes. Returns `None` for other
 /// arguments.
 fn in_memory(argument: &str) -> Option<(&str, u64)> {
     let (_, storage) = argument.split_once(" byval(").or_else(|| argument.split_once(" byref("))?;

@@ -1,4 +1,4 @@
-//! The metadata in textual LLVM IR: numbered nodes that refer to each other.
+//! Reads the metadata in textual LLVM IR: numbered nodes that refer to each other.
 //!
 //! ```text
 //! !12 = !DIBasicType(name: "float", size: 32, encoding: DW_ATE_float)
@@ -6,7 +6,7 @@
 //! !15 = !{null, !12, !16}
 //! ```
 //!
-//! Source: LLVM's LangRef, "Metadata"; checked with clang 14, 19 and 22.
+//! Source: LLVM's LangRef, "Metadata". Checked with clang 14, 19 and 22.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ pub struct Metadata<'ir> {
 /// One node: its kind, and the text of its fields.
 #[derive(Debug, Clone, Copy)]
 pub struct Node<'ir> {
-    /// The kind of the node, such as `DIBasicType`; empty for a list.
+    /// The kind of the node, such as `DIBasicType`. Empty for a list.
     pub kind: &'ir str,
     /// The text in the parentheses or braces.
     body: &'ir str,
@@ -102,8 +102,8 @@ impl<'ir> Node<'ir> {
         Some(Self { kind, body: body.strip_suffix(')')? })
     }
 
-    /// Returns the node's items, which are separated by commas. Commas in strings and parentheses
-    /// are ignored.
+    /// Returns the node's items, which commas separate. Commas in strings and brackets do not
+    /// separate items.
     pub fn items(&self) -> Items<'ir> {
         split(self.body)
     }
@@ -130,7 +130,7 @@ impl<'ir> Node<'ir> {
         self.field(field)?.parse().ok()
     }
 
-    /// Returns the number of a field that may be negative.
+    /// Returns the number in a field whose value may be negative.
     pub fn integer(&self, field: &str) -> Option<i128> {
         self.field(field)?.parse().ok()
     }

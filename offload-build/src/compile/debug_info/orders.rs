@@ -1,12 +1,13 @@
-//! The orders of atomic operations, in LLVM IR and in the PTX or SPIR-V made from it.
+//! Compares the orders of atomic operations in LLVM IR with those in the PTX or SPIR-V made from
+//! the IR.
 //!
 //! Checked with the IR of clang 15 to 22 and of rustc 1.96, and with LLVM's PTX and SPIR-V.
 
-/// The instructions that have no order in LLVM's SPIR-V. Atomic loads and stores become plain ones;
-/// the orders of the other instructions apply to no memory.
+/// The instructions that have no order in LLVM's SPIR-V. Atomic loads and stores become plain loads
+/// and stores. The orders of the other instructions apply to no memory.
 pub const NO_ORDER_IN_SPIRV: &str = ".load.store.fence.cas.";
 
-/// Returns the names of all atomic instructions without an order: `atom.global.add.u32`.
+/// Returns the names of all atomic instructions without an order, such as `atom.global.add.u32`.
 #[inline]
 pub fn without_order(ptx: &str) -> String {
     let mut names = String::new();
@@ -24,9 +25,9 @@ pub fn without_order(ptx: &str) -> String {
     names
 }
 
-/// The operations of LLVM IR with their PTX instructions, and their names in sources. All other
-/// operations, and those on one or two bytes, become loops around `cas`. The last matching row is
-/// used.
+/// The operations of LLVM IR with their PTX instructions, and their names in sources. LLVM compiles
+/// all other operations, and those on one or two bytes, to loops around `cas`. The last matching
+/// row wins.
 const OPERATIONS: [[&str; 3]; 19] = [
     [" cmpxchg ", CAS, "compare_exchange"],
     [" xchg ", ".exch.", "swap"],
@@ -52,10 +53,11 @@ const OPERATIONS: [[&str; 3]; 19] = [
 const CAS: &str = ".cas.";
 const FETCH_UPDATE: &str = "fetch_update";
 
-/// Returns a line for each operation that has an order in the LLVM IR but whose instruction is
-/// among the names in `plain`. Skips the compiler's own static functions, whose names begin with
-/// `__`. For example, `__iAtomicAdd` implements CUDA's `atomicAdd`, which has no order, but is
-/// `seq_cst` in IR.
+/// Returns a line for each operation with an order in the LLVM IR whose instruction is among the
+/// names in `plain`.
+///
+/// Skips the compiler's own static functions, whose names begin with `__`. For example,
+/// `__iAtomicAdd` implements CUDA's `atomicAdd`, which guarantees no order but is `seq_cst` in IR.
 ///
 /// ```text
 /// %2 = atomicrmw volatile add ptr %1, i32 1 syncscope("block") acq_rel, align 4, !dbg !9
@@ -97,8 +99,8 @@ pub fn lost(ir: &str, plain: &str) -> String {
     lines
 }
 
-/// Whether a mangled name is that of a static function whose name is `__` and 8 to 17 letters:
-/// `_ZL12__iAtomicAddPii`.
+/// Whether a mangled name, such as `_ZL12__iAtomicAddPii`, is that of a static function whose name
+/// is `__` and 8 to 17 letters.
 fn is_of_compiler(function: &str) -> bool {
     function.starts_with("_ZL1") && function.find("__") == Some(5)
 }
@@ -137,7 +139,7 @@ define void @_Z9own__Add1Pi(ptr %p) {
 
     #[test]
     fn orders_that_are_lost() {
-        // PTX as LLVM 22 writes it.
+        // This is PTX as LLVM 22 writes it.
         let ptx = "\tatom.global.add.u32 \t%r1, [%rd1], 1;\n\t@%p1 atom.shared.exch.b64 \t%rd2, [x], %rd3;\n\
                    \tatom.global.max.u32 \t%r2, [%rd1], 1;\n\tatom.acq_rel.sys.global.cas.b32 \t%r3, [%rd1], 0, 1;\n";
         let lines = |known: &[(&str, &str, &str)]| -> String {
@@ -152,7 +154,7 @@ define void @_Z9own__Add1Pi(ptr %p) {
         );
         let own = lines(&[("fetch_add", "seq_cst", "_Z9own__Add1Pi")]);
         assert_eq!(lost(IR, &without_order(ptx)), format!("{first}{last}{own}"));
-        // PTX as older versions write it.
+        // This is PTX as older versions write it.
         let others = lines(&[
             ("fetch_update", "seq_cst", "k"),
             ("fetch_update", "acquire", "k"),
@@ -173,7 +175,7 @@ define void @_Z9own__Add1Pi(ptr %p) {
         ]);
         let expected = format!("{first}{others}{accesses}{last}{loops}{own}");
         assert_eq!(lost(IR, NO_ORDER_IN_SPIRV), expected);
-        // PTX as a version that keeps all orders could write it.
+        // A version that keeps all orders could write this PTX.
         assert_eq!(lost(IR, &without_order(&ptx.replace("atom.", "atom.relaxed.sys."))), "");
     }
 }

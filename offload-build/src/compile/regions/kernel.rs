@@ -1,4 +1,4 @@
-//! Cuts one kernel into regions: finds where regions begin and end, and which values threads keep
+//! Cuts one kernel into regions. Finds where regions begin and end, and which values threads keep
 //! between regions.
 
 use super::known::{CONSTANT, VARIES, comparison, known};
@@ -7,8 +7,9 @@ use super::{ENTRY, THREAD, WAIT, group_of};
 use std::fmt::Write as _;
 use std::mem::take;
 
-/// The kind of a wait that only turns a loop, the suffix of kernels with turned loops, and the
-/// least number of threads in a row for which turned loops are faster.
+/// `TURN` is the kind of a wait that only turns a loop, and `TURNED` is the suffix of kernels with
+/// turned loops. `LEAST` is the smallest number of threads in a row for which turned loops are
+/// faster.
 const TURN: &str = "255";
 const TURNED: &str = ".turned";
 const LEAST: usize = 8;
@@ -29,17 +30,17 @@ pub(super) struct Turns {
 #[derive(Default)]
 pub(super) struct Kernel {
     pub(super) lines: Vec<Line>,
-    /// For each segment, which ends at a wait or with its block: the number of the wait, or 0.
+    /// For each segment, the number of the wait at which it ends, or 0 if it ends with its block.
     pub(super) waits: Vec<usize>,
     /// For each segment, the segments from which threads enter it.
     pub(super) before: Vec<Vec<usize>>,
     /// For each label, the first and the last segment of its block.
     pub(super) first: Vec<usize>,
     last: Vec<usize>,
-    /// A number greater than the number of any value.
+    /// A number greater than every value's number.
     pub(super) numbers: usize,
-    /// The turned loops, and the values that threads share when they run together: for each value,
-    /// its number, its type, and the wait at which it begins.
+    /// The turned loops, and the values that threads share when they run together. `uniforms`
+    /// contains each value's number and type, and the wait at which the value begins.
     turns: Turns,
     uniforms: Vec<(usize, String, usize)>,
     /// For the shared values: the stores before the next wait, the instructions at the start of a
@@ -51,16 +52,16 @@ pub(super) struct Kernel {
     count: usize,
     kinds: String,
     cases: String,
-    /// The instructions before the loop of each region, the parameters for their results, and the
-    /// first instructions of each thread.
+    /// The instructions before each region's loop over the threads, the parameters for their
+    /// results, and the first instructions of each thread.
     once: String,
     same: String,
     begin: String,
     /// Instructions whose results are computed from the arguments and the indices, and differ
     /// between threads.
     varying: Vec<Line>,
-    /// Comparisons of sums of `threadIdx.x`: the functions that compute them, the checks whether
-    /// two threads of a row have the same results, and the parameters for the results.
+    /// For comparisons of sums of `threadIdx.x`: the functions that compute them, the checks
+    /// whether two threads of a row get the same results, and the parameters for the results.
     sums: String,
     agree: Vec<(usize, String)>,
     results: String,
@@ -69,8 +70,8 @@ pub(super) struct Kernel {
 }
 
 /// Returns the number of regions of a kernel and their text, or the reason why its threads need
-/// stacks. If loops can be turned, the text contains first the regions with turned loops, then the
-/// regions without them. A launch runs the first regions that are valid for it.
+/// stacks. If loops can be turned, the text contains the regions with turned loops before those
+/// without. A launch runs the first regions that are valid for it.
 pub(super) fn regions(name: &str, function: &str) -> Result<(usize, String), String> {
     let text = instructions(function);
     let mut plain = Kernel::of(&text, Turns::default())?;
@@ -197,8 +198,8 @@ impl Kernel {
         self.push(&format!("b{label}.:"));
     }
 
-    /// Finds which segments follow which. Refuses waits after a caught exception, because another
-    /// thread could not run on the same stack.
+    /// Finds the segments that precede each segment. Rejects waits after a caught exception,
+    /// because no other thread could then run on the same stack.
     fn find_paths(&mut self) -> Result<(), String> {
         self.before = lists(self.waits.len());
         let mut waits = Vec::new();
@@ -239,9 +240,10 @@ impl Kernel {
         found
     }
 
-    /// Moves instructions whose results depend only on the arguments and the indices. If the result
-    /// is the same for all threads, moves the instruction out of the loop over the threads. Moves
-    /// variables in memory, too; in kernels that wait, the variables are in arrays.
+    /// Moves instructions whose results depend only on the arguments and the indices, so that they
+    /// precede the body. If the result is the same for all threads, moves the instruction out of
+    /// the loop over the threads. Moves variables in memory, too. In kernels that wait, these
+    /// variables become arrays.
     fn repeat(&mut self) -> Result<(), String> {
         let (mut of, mut used) = (vec![0; self.numbers], vec![false; self.numbers]);
         of[0] = 3;
@@ -301,9 +303,9 @@ impl Kernel {
         Ok(())
     }
 
-    /// Writes the first instructions of each thread. The results of comparisons of sums are
-    /// parameters. Threads of a row with the same results run together, and clang moves code that
-    /// depends on the results out of the loop over these threads.
+    /// Writes the first instructions of each thread, in which the results of comparisons of sums
+    /// are parameters. Threads of a row with the same results run together, and clang moves code
+    /// that depends on the results out of the loop over these threads.
     fn compare(&mut self, of: &[usize]) {
         for (at, line) in self.varying.iter().enumerate() {
             let Some((order, ty, sum)) = comparison(line, of) else {
@@ -335,8 +337,8 @@ impl Kernel {
         }
     }
 
-    /// Returns the text of a region. Its comparisons have the same results in all threads that run
-    /// together.
+    /// Returns the text of a region. The comparisons in `agree` have the same results in all
+    /// threads that run together.
     fn region(&self, number: usize) -> String {
         let mut is_in = vec![false; self.waits.len()];
         let start = self.waits.iter().position(|&wait| wait == number && number != 0);
@@ -402,10 +404,10 @@ impl Kernel {
         replaced(include_str!("array.ll"), &by)
     }
 
-    /// Finds the values to keep across waits, and adds an array for each. Returns the values for
-    /// each wait, and the types of all values.
+    /// Finds the values to keep across waits, and adds an array for each. Returns the values to
+    /// keep at each wait, and the values' types (empty for the other values).
     fn keep(&mut self) -> Result<(Vec<Vec<usize>>, Vec<String>), String> {
-        // For each value: its definition, and the ends of segments at which it is needed.
+        // Collect each value's definition, and the segments at whose ends the value is needed.
         let (mut definitions, mut ends) = (vec![usize::MAX; self.numbers], lists(self.numbers));
         for (at, line) in self.lines.iter().enumerate() {
             definitions[line.value] = at;
@@ -445,12 +447,12 @@ impl Kernel {
         Ok((kept, types))
     }
 
-    /// Returns the instructions, with those that keep values. Between its definition and its uses,
-    /// a kept value is in a variable. At a wait, the value is copied to an array; after the wait,
-    /// it is copied back.
+    /// Returns the kernel's instructions, and those that keep values. Between its definition and
+    /// its uses, a kept value is in a variable. The instructions copy the value to an array before
+    /// a wait, and copy it back after the wait.
     fn body(&mut self) -> Result<String, String> {
-        // Arrays have an element for each thread; variables outside arrays are shared by all
-        // threads.
+        // Arrays contain an element for each thread, but all threads share variables outside
+        // arrays.
         let group = if self.count == 0 && has(&self.begin, &["alloca"]) { "" } else { GROUP };
         let (kept, types) = self.keep()?;
         let mut at_ends = lists(self.first.len());

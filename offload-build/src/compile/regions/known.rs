@@ -15,19 +15,19 @@ pub(super) const PURE_CALLS: [&str; 7] = [
     "@llvm.fshl.",
 ];
 
-/// Flags besides the number that `known` returns for a value. `CONSTANT`: loaded from memory that
-/// no thread changes. `VARIES`: differs between threads. `IN_ROW`: differs between threads of a
-/// row. `SUM`: `threadIdx.x` plus values that are the same in a row, or an address with such a sum
-/// as its offset. `AGREED`: the same in threads that run together, because it depends on
-/// comparisons of such sums.
+/// Flags that `known` returns besides the number for a value. `CONSTANT`: the value is loaded from
+/// memory that no thread changes. `VARIES`: it differs between threads. `IN_ROW`: it differs
+/// between threads of a row. `SUM`: it is `threadIdx.x` plus values that are the same in a row, or
+/// an address with such a sum as its offset. `AGREED`: it is the same in threads that run together,
+/// because it depends on comparisons of such sums.
 pub(super) const CONSTANT: usize = 8;
 pub(super) const VARIES: usize = 16;
 pub(super) const IN_ROW: usize = 32;
 pub(super) const SUM: usize = 64;
 pub(super) const AGREED: usize = 128;
 
-/// Returns the ordering with which an instruction compares a sum, the sum's type, and its value, or
-/// `None` if it does not compare a sum.
+/// Returns the ordering with which an instruction compares a sum, the sum's type, and the number of
+/// its value. Returns `None` if the instruction compares no sum.
 pub(super) fn comparison<'a>(
     line: &'a Line,
     of: &[usize],
@@ -42,9 +42,9 @@ pub(super) fn comparison<'a>(
     is_order.then_some((if order.starts_with('s') { "sle" } else { "ule" }, ty, sum))
 }
 
-/// Returns what is known about a result: nothing (0); its value (1); or that it is the address of
-/// memory that no thread changes (2), of such an address (3), of a part of `threadIdx` (4), or of
-/// `threadIdx.x` (5).
+/// Returns what is known about a result: nothing (0), its value (1), or what it is the address of.
+/// This is memory that no thread changes (2), an address of such memory (3), a part of `threadIdx`
+/// (4), or `threadIdx.x` (5).
 pub(super) fn known(line: &Line, of: &[usize]) -> usize {
     let text = &line.text;
     let (mut first, mut varies) = (1, 0);
@@ -79,8 +79,8 @@ pub(super) fn known(line: &Line, of: &[usize]) -> usize {
         }
         "load" if has(text, &["!invariant.load"]) => [0, 0, 1, 2][first],
         "load" => [0, 0, 1 | CONSTANT, 2 | CONSTANT][first],
-        // Do not load early: in threads that do not run this instruction, a varying index may be
-        // outside the array.
+        // Do not load early, because a varying index may be outside the array in threads that do
+        // not run this instruction.
         "getelementptr" if line.uses.len() > 1 => 1,
         "getelementptr" if first == 5 => {
             if !["i64 4", "i64 8", "i32 1", "i32 2"].iter().any(|it| text.ends_with(it)) {
@@ -100,7 +100,7 @@ pub(super) fn known(line: &Line, of: &[usize]) -> usize {
     if comparison(line, of).is_some() || code != "load" && line.uses.iter().all(is_agreed) {
         varies |= AGREED;
     }
-    // A row has too few threads for their sums to wrap twice.
+    // A row contains too few threads for their sums to wrap around twice.
     let is_difference = code == "sub" && line.uses.len() == 2 && of[line.uses[0]] & SUM != 0;
     if (is_difference || ["add", "sext", "zext", "getelementptr"].contains(&code))
         && sums == 1

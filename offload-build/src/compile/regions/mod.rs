@@ -1,4 +1,4 @@
-//! Kernels whose threads need no stacks: clang's LLVM IR, cut into regions at waits.
+//! Cuts kernels in clang's LLVM IR into regions at waits, so that their threads need no stacks.
 //!
 //! A region is a loop that runs the threads of a block from one wait to the next, and
 //! `offload/regions.h` runs the regions. Before the cut, clang inlines as much as possible into the
@@ -14,8 +14,8 @@ mod turn;
 use self::text::{calls_pointer, definitions, global_names, has};
 use std::fmt::Write as _;
 
-/// The section of functions that run one thread of a kernel, and the prefix of their names. Their
-/// only parameter contains the addresses of the arguments.
+/// The section of functions that run one thread of a kernel, and the prefix of their names. The
+/// functions' only parameter points to the addresses of the arguments.
 const ENTRIES: &str = "section \"offload_threads\"";
 const THREAD: &str = "offload_cpu_thread_";
 /// The prefix of the names of entries, which programs launch.
@@ -24,7 +24,7 @@ const ENTRY: &str = "offload_cpu_kernel_";
 const WAIT: &str = "@offload_cpu_wait(";
 
 /// The definitions that regions share. The metadata marks memory accesses in which threads are
-/// independent, and the loops over these threads.
+/// independent, and the loops over the threads.
 const COMMON: &str = "define internal ptr @offload_cpu_place(ptr returned %0) alwaysinline {\n  ret \
     ptr %0\n}\n!900000000 = distinct !{}\n!900000001 = !{}\n!900000002 = distinct !{!900000002, \
     !{!\"llvm.loop.parallel_accesses\", !900000000}}\n";
@@ -40,8 +40,8 @@ struct Module<'a> {
     is_alone: bool,
 }
 
-/// Returns the IR with regions for each kernel that can have them, and with a record of each kernel
-/// for the image. `is_alone`: the module has no other source.
+/// Returns the IR with regions for each kernel that can be cut, and with a record of each kernel
+/// for the image. `is_alone` tells whether the source is the module's only one.
 pub(crate) fn cut(ir: &str, is_alone: bool) -> String {
     let (names, texts) = definitions(ir);
     let mut module = Module { ir, names, texts, is_pointer_to_wait: !is_alone, is_alone };
@@ -78,7 +78,7 @@ pub(crate) fn cut(ir: &str, is_alone: bool) -> String {
 }
 
 impl Module<'_> {
-    /// Returns the reason if a kernel may wait in a function that is not inlined.
+    /// If a kernel may wait in a function that is not inlined, returns the reason.
     fn wait_outside(&self, kernel: &str) -> Option<String> {
         let (mut names, mut at, mut text) = (Vec::new(), 0, kernel);
         loop {
@@ -113,8 +113,8 @@ impl Module<'_> {
         }
     }
 
-    /// Returns whether another source may define a function that is only declared. Functions of the
-    /// C library have the attribute `nofree`, because clang knows their effects.
+    /// Whether a different source may define this declared function. clang knows the effects of
+    /// functions of the C library, and marks them `nofree`.
     fn is_of_source(&self, declaration: &str, name: &str) -> bool {
         let of_library = ["llvm.", "__", "_ZSt", "_ZNSt", "_ZNKSt", "_Zn", "_Zd"];
         let attributes = format!("\nattributes {} = {{", group_of(declaration));
@@ -131,7 +131,7 @@ fn is_of_scheduler(name: &str) -> bool {
         || name.find("11offload_cpu").is_some_and(|at| at <= "_ZZNK".len())
 }
 
-/// Returns the name of a function's attribute group: `#5`.
+/// Returns the name of a function's attribute group, such as `#5`.
 fn group_of(head: &str) -> &str {
     head.split(' ').find(|word| word.starts_with('#')).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Tests on text. Tests with real compilers are in `tests/builds/regions`.
+//! Tests the cut on LLVM IR text. Tests with real compilers are in `tests/builds/regions`.
 
 use super::cut;
 use super::text::{Line, result_type};
@@ -46,7 +46,7 @@ attributes #3 = { nofree "target-cpu"="x86-64" }
 fn values_over_waits_are_in_arrays_and_others_are_not() {
     let text = cut(WAITS, true);
     assert!(text.contains("c\"kern regions: 2\\0A\", section \".offload.regions\""), "{text}");
-    // The value is kept; the address is computed from the argument and the index.
+    // The value is kept. The address is computed from the argument and the index.
     assert!(text.contains("%\"offload_cpu_thread_kern.kept\" = type { float }"), "{text}");
     assert!(text.contains("{ ptr @\"offload_cpu_kernel_kern\", i64 ptrtoint "), "{text}");
     assert_eq!(text.matches("\nret i32 1\nresume.1:\n").count(), 1, "{text}");

@@ -1,4 +1,4 @@
-//! LLVM IR as text: definitions, instructions, and the types of their results.
+//! Reads LLVM IR as text: definitions, instructions, and the types of the instructions' results.
 
 /// A thread's variables in the forms that clang writes, with their replacements in regions.
 const OF_THREAD: [(&str, &str); 17] = [
@@ -12,26 +12,26 @@ const OF_THREAD: [(&str, &str); 17] = [
     ("@offload_cpu_source", "%offload_cpu_source.of.0"),
     ("@llvm.threadlocal.address.p0(ptr align 4 %", "@offload_cpu_place(ptr align 4 %"),
     ("@llvm.threadlocal.address.p0(ptr align 8 %", "@offload_cpu_place(ptr align 8 %"),
-    // clang 15.
+    // The next rows are forms that clang 15 writes.
     ("getelementptr inbounds (%struct.dim3, ptr %", "%"),
     (".of.0, i64 0, i32 1)", ".of.1"),
     (".of.0, i64 0, i32 2)", ".of.2"),
     ("getelementptr inbounds (i8, ptr %", "%"),
     (".of.0, i64 4)", ".of.4"),
-    // Instructions on several lines.
+    // These rows join instructions that span several lines.
     ("\n    ", " "),
     ("\n  ]", " ]"),
 ];
 
-/// An instruction or a label. Values are `%v1.`. A block begins at `%b2.` and ends with `%e2.`,
-/// which contains only the instruction that leaves the block.
+/// An instruction or a label. Values are written as `%v1.`. A block begins at the label `%b2.` and
+/// ends with the block `%e2.`, which contains only the instruction that leaves the block.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     pub(super) text: String,
     /// The number of the value that this instruction defines, or 0.
     pub(super) value: usize,
     pub(super) uses: Vec<usize>,
-    /// The labels that this instruction may jump to; in a `phi`, the label of each value.
+    /// The labels that this instruction may jump to. In a `phi`, the label of each value.
     pub(super) labels: Vec<usize>,
     pub(super) segment: usize,
 }
@@ -195,7 +195,7 @@ pub(super) fn instructions(function: &str) -> String {
     replaced(function, &OF_THREAD)
 }
 
-/// Whether an instruction has a thread's variable inside a constant, as clang 15 writes it.
+/// Whether an instruction contains a thread's variable inside a constant, as clang 15 writes it.
 pub(super) fn has_constant_of_thread(line: &str) -> bool {
     let mut rest = line;
     // An argument list has no space before its bracket.
@@ -249,7 +249,7 @@ fn length(text: &str, end: u8) -> usize {
     at
 }
 
-/// Returns the first type in a text, skipping words of the instruction.
+/// Returns the first type in an instruction's text. Skips the words before the type.
 fn first_type(text: &str) -> &str {
     const NAMES: &str = " ptr float double half bfloat x86_fp80 fp128 ";
     let mut rest = text;
@@ -268,7 +268,7 @@ fn first_type(text: &str) -> &str {
     ""
 }
 
-/// Returns the type of an instruction's result; empty if the text does not contain it.
+/// Returns the type of an instruction's result. The type is empty if the text does not contain it.
 pub(super) fn result_type(operation: &str) -> &str {
     let code = word(operation, 0);
     let parts = parts(&operation[code.len()..]);
@@ -285,7 +285,7 @@ pub(super) fn result_type(operation: &str) -> &str {
             members[parts[1].parse().unwrap_or(0)]
         }
         "extractvalue" => "",
-        // A cast; in brackets, it would belong to a constant.
+        // The instruction is a cast. In brackets, `to` would belong to a constant.
         _ => match parts[0].split_once(" to ") {
             Some((_, ty)) if !ty.contains(')') => ty,
             _ => ty,

@@ -1,16 +1,16 @@
-//! Loops to turn: all threads run one iteration of such a loop, then all run the next. This makes
-//! the loop over the threads the innermost loop, which clang vectorizes.
+//! Finds the loops to turn. In a turned loop, all threads run one iteration, then all run the next.
+//! This makes the loop over the threads the innermost loop, which clang vectorizes.
 //!
 //! A region ends where an iteration begins, although threads do not wait there. Values that change
 //! in the same way in all threads, such as counters, are stored once. This is valid for threads on
-//! the same path: they start with the same values, and leave the loop in the same iteration. After
-//! threads of a block have been at different waits, `offload/regions.h` compares the values.
+//! the same path, because they start with the same values and leave the loop in the same iteration.
+//! If threads of a block have been at different waits, `offload/regions.h` compares the values.
 
 use super::kernel::{Kernel, Turns};
 use super::known::{AGREED, IN_ROW, PURE, PURE_CALLS, SUM, VARIES, known};
 use super::text::{Line, has};
 
-/// A loop that threads enter only at the start and leave only at the end.
+/// A loop that threads enter only at its start and leave only at its end.
 struct Loop {
     header: usize,
     start: usize,
@@ -55,7 +55,7 @@ impl Kernel {
         }
     }
 
-    /// Returns the loops that threads enter only at the start and leave only at the end.
+    /// Returns the loops that threads enter only at their start and leave only at their end.
     fn loops(&self) -> Vec<Loop> {
         let mut loops = Vec::new();
         for line in &self.lines {
@@ -104,9 +104,9 @@ impl Kernel {
         of
     }
 
-    /// Whether all threads run a loop equally often, and turning the loop is faster. This requires
-    /// that no branch leads only a few threads into the loop, and that threads access adjacent
-    /// memory.
+    /// Whether all threads run a loop equally often, and turning the loop is faster. Turning is
+    /// faster only if no branch leads just a few threads into the loop, and if threads access
+    /// adjacent memory.
     fn is_turned(&self, it: &Loop, of: &[usize]) -> bool {
         self.lines.iter().all(|line| match line.opcode() {
             "br" | "switch" if !line.uses.is_empty() => {
@@ -138,7 +138,8 @@ fn is_same(of: &[usize], value: usize) -> bool {
     of[value] != 0 && of[value] & VARIES == 0
 }
 
-/// Whether an instruction only computes, jumps, or accesses memory in a way that shows races.
+/// Whether an instruction only computes, jumps, or accesses memory so that the order of threads
+/// shows only in a race.
 fn is_plain(line: &Line) -> bool {
     const OTHERS: &str = " phi br switch ret getelementptr extractvalue insertvalue extractelement \
         insertelement shufflevector urem udiv srem sdiv fdiv frem ";

@@ -1,8 +1,8 @@
-//! Command lines that compile a crate of kernels for the CPU. With the program's toolchain, Cargo
-//! makes one object from the crate and its dependencies.
+//! Makes the command lines that compile a kernel crate for the CPU. With the program's toolchain,
+//! Cargo makes one object from the crate and its dependencies.
 //!
 //! A stable rustc contains LLVM's sanitizers, but allows their options only with `RUSTC_BOOTSTRAP`.
-//! `core` is not compiled with sanitizers, so the accesses of its functions are checked only if the
+//! `core` is not compiled with sanitizers, so accesses in its functions are checked only if the
 //! function is generic or inlined.
 
 use super::super::sanitizer::Sanitizer;
@@ -30,8 +30,8 @@ impl Compilations<'_> {
         let mut rust = of.rust.clone();
         if let Some(sanitizer) = sanitizer {
             recipe.flags.extend(sanitizer.of_rust().map(str::to_owned));
-            // Since Rust 1.91, rustc refuses to link crates with ThreadSanitizer to a `core`
-            // without it.
+            // Since Rust 1.91, rustc refuses to link crates built with ThreadSanitizer to a `core`
+            // built without it.
             if sanitizer.check == Check::Races && rust.minor().is_none_or(|minor| minor >= 91) {
                 recipe.flags.push("-Cunsafe-allow-abi-mismatch=sanitizer".to_owned());
             }
@@ -40,7 +40,7 @@ impl Compilations<'_> {
         self.compiling(to, Crate { rust: &rust, ..of }, &recipe, "obj", object)
     }
 
-    /// Adds the step that describes a crate's kernels as the program's Rust compiles them.
+    /// Adds the step that describes a crate's kernels as the program's toolchain compiles them.
     pub(in super::super) fn describe_for_cpu(&self, to: &mut Compilation, of: Crate<'_>) {
         self.describe(to, of, &self.recipe_for_cpu(self.work("target")));
     }
@@ -52,7 +52,7 @@ impl Compilations<'_> {
 }
 
 impl Sanitizer {
-    /// Returns rustc's options for kernels. They match the options for C++ in `cpu.rs`.
+    /// Returns rustc's options for kernels, which match the C++ options in `compile/cpu.rs`.
     fn of_rust(&self) -> impl Iterator<Item = &'static str> {
         let own: &[&str] = match self.check {
             Check::Memory | Check::MemoryAndUndefined => {
@@ -71,7 +71,7 @@ impl Sanitizer {
             "-Copt-level=1",
             "-Cdebuginfo=1",
             "-Cforce-frame-pointers=yes",
-            // The pass that clang runs for `-fsanitize-coverage=trace-pc`.
+            // This is the pass that clang runs for `-fsanitize-coverage=trace-pc`.
             "-Cpasses=sancov-module",
             "-Cllvm-args=-sanitizer-coverage-level=3 -sanitizer-coverage-trace-pc",
         ];

@@ -1,4 +1,4 @@
-//! The inputs of a crate of kernels: files, and the environment variables that its build scripts
+//! Finds the inputs of a kernel crate: files, and the environment variables that its build scripts
 //! and sources read.
 
 use super::super::inputs::{Collected, InputKind};
@@ -10,8 +10,8 @@ use crate::toolchain::{Cargo, Error, Seen};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Adds the files in Cargo's dependency file, their manifests, and the variables that the crate and
-/// its dependencies read.
+/// Adds the files from Cargo's dependency file, the manifests of their packages, and the variables
+/// that the crate and its dependencies read.
 pub(in super::super) fn add_inputs(
     to: &mut Collected<'_>,
     depfile: &Path,
@@ -20,15 +20,15 @@ pub(in super::super) fn add_inputs(
     output: &OutDir,
     cargo: &Cargo,
 ) -> Result<(), Error> {
-    // The file is in `<folder>/<triple>/release`.
+    // The dependency file is in `<folder>/<triple>/release`.
     let recorded = OfCargo::read(depfile.ancestors().nth(3).unwrap_or(depfile));
     for path in files {
-        // A build script of the crate wrote this file, from inputs that Cargo also lists.
+        // A build script wrote this file, from inputs that Cargo also lists.
         if path.starts_with(&output.work) {
             continue;
         }
         let file = from_program(&path, &cargo.manifest_dir);
-        // A build script may ask Cargo to watch a folder, or a missing file.
+        // A build script may tell Cargo to watch a folder or a missing file.
         if !path.is_file() {
             to.add_tree(InputKind::Tree, &file, seen)?;
             continue;
@@ -47,7 +47,7 @@ pub(in super::super) fn add_inputs(
     Ok(())
 }
 
-/// Returns the folder of a package if the file is the package's build script, and the script does
+/// Returns the folder of a package if the file is the package's build script and the script does
 /// not tell Cargo what it reads.
 fn of_script<'m>(manifest: &'m Path, file: &Path, recorded: &OfCargo) -> Option<&'m Path> {
     let (folder, text) = (manifest.parent()?, fs::read_to_string(manifest).ok()?);

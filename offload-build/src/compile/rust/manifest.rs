@@ -6,8 +6,8 @@
 
 #[derive(Debug)]
 pub(super) struct Manifest {
-    /// Dotted keys with their texts, in file order. There is one row for each text of a list, and
-    /// one row without a text for a table.
+    /// Dotted keys with their texts, in file order. A list has one row for each of its texts. A
+    /// table has one row without a text.
     rows: Vec<(String, String)>,
 }
 
@@ -19,8 +19,8 @@ impl Manifest {
         Self { rows: reader.rows }
     }
 
-    /// Returns the text of this key's value, without quotation marks, if the manifest has the key:
-    /// `package.name`.
+    /// Returns the text of the value of a key such as `package.name`, without quotation marks, if
+    /// the manifest contains the key.
     pub(super) fn value(&self, key: &str) -> Option<String> {
         self.list(key).into_iter().next()
     }
@@ -67,7 +67,7 @@ impl Reader<'_> {
         self.value(&key)
     }
 
-    /// Reads a key. Returns it with the table's name in front.
+    /// Reads a key. Returns the key with the table's name in front.
     fn key(&mut self, table: &str) -> Option<String> {
         let mut key = table.to_owned();
         loop {
@@ -107,7 +107,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a quoted text, or a text up to one of these characters.
+    /// Reads a quoted text, or a text up to one of the characters in `ends`.
     fn text(&mut self, ends: &str) -> Option<String> {
         let mut quotes = ["\"\"\"", "'''", "\"", "'"].into_iter();
         let Some(quote) = quotes.find(|quote| self.rest.starts_with(quote)) else {
@@ -123,7 +123,7 @@ impl Reader<'_> {
                 return Some(text);
             }
             text.push(match chars.next()? {
-                // In names and paths, only quotation marks and backslashes are escaped.
+                // In names and paths, only quotation marks and backslashes need escapes.
                 '\\' if quote.starts_with('"') => chars.next()?,
                 c => c,
             });

@@ -1,4 +1,4 @@
-//! Command lines that make images from a crate of kernels in Rust: Cargo with the kernels'
+//! Makes the command lines that make images from a Rust kernel crate: Cargo with the kernels'
 //! toolchain, then lld or ptxas.
 //!
 //! | target | Cargo makes | next step |
@@ -8,11 +8,11 @@
 //! | `sm_*` | PTX | ptxas: cubin |
 //! | `cpu` | an object, with the program's own toolchain | the C++ compiler: shared object |
 //!
-//! The crate is compiled as a static library with link-time optimization. rustc then makes one
-//! object from the crate, its dependencies and `core`; it contains only the code that kernels use.
-//! PTX therefore needs no linker. Each target has a separate target folder in `OUT_DIR`, because
-//! `core` is compiled for the target's processor. Cargo does not notice when an image's file is
-//! missing. So each step first removes Cargo's record of the crate, but keeps the records of its
+//! Cargo compiles the crate as a static library with link-time optimization. rustc then makes one
+//! object from the crate, its dependencies and `core`, with only the code that kernels use. PTX
+//! therefore needs no linker. Each target has a separate target folder in `OUT_DIR`, because `core`
+//! is compiled for the target's processor. Cargo does not notice when an image's file is missing.
+//! Each step therefore first removes Cargo's record of the crate, but keeps the records of its
 //! dependencies.
 
 mod cpu;
@@ -37,10 +37,10 @@ use std::path::{Path, PathBuf};
 /// The rustc option for full debug information.
 const DEBUG_INFO: &str = "-Cdebuginfo=2";
 
-/// The kind of rustc output that is PTX for NVIDIA's GPUs.
+/// The kind of rustc output that is PTX if the target is an NVIDIA GPU.
 const PTX: &str = "asm";
 
-/// A crate of kernels, and the toolchain that compiles it.
+/// A kernel crate, and the toolchain that compiles it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Crate<'a> {
     pub(crate) package: &'a Package,
@@ -55,7 +55,7 @@ pub(crate) struct Lld {
     pub(crate) identity: Identity,
 }
 
-/// How Cargo compiles a crate for one target.
+/// The settings with which Cargo compiles a crate for one target.
 struct Recipe<'a> {
     triple: &'a str,
     /// The folder in which Cargo builds.
@@ -75,7 +75,7 @@ impl Compilations<'_> {
     ) -> Compilation {
         let mut compilation = self.compilation("hsaco", &[&of.rust.identity, &lld.identity]);
         let mut flags = vec![format!("-Ctarget-cpu={}", id.processor())];
-        // Without this flag, LLVM replaces kernels that have the same code by aliases, but no
+        // Without this flag, LLVM replaces kernels that have the same code with aliases, but no
         // runtime finds aliases.
         flags.push("-Zmerge-functions=disabled".to_owned());
         let mut features = Vec::new();
@@ -95,7 +95,7 @@ impl Compilations<'_> {
         compilation
     }
 
-    /// Returns the compilation that makes PTX or, if there is a ptxas, machine code.
+    /// Returns the compilation that makes PTX or, with `ptxas`, machine code.
     pub(crate) fn rust_nvidia(
         &self,
         of: Crate<'_>,
@@ -134,7 +134,7 @@ impl Compilations<'_> {
         to.then(compile);
     }
 
-    /// Adds the step that describes the kernels of a crate, and adds the files of its package.
+    /// Adds the step that describes a crate's kernels, and adds the files of the crate's package.
     fn describe(&self, to: &mut Compilation, of: Crate<'_>, recipe: &Recipe<'_>) {
         // Describe only the crate itself.
         let described = self.work("ll");
@@ -170,7 +170,7 @@ impl Compilations<'_> {
         }
         let mut line = Line::of(&["--crate-type", "staticlib", "--"]).one(emit(kind, output));
         if kind == PTX {
-            // The call of rustc that makes the PTX also writes the LLVM IR from which it is made.
+            // The rustc call that makes the PTX also emits the LLVM IR from which the PTX is made.
             let ir = self.work("ordered.ll");
             line = line.one(emit("llvm-ir", &ir));
             to.ordered.push(output.to_owned());
@@ -181,13 +181,13 @@ impl Compilations<'_> {
 
     fn flags(&self, of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<String> {
         let mut flags = Vec::new();
-        // If an option is repeated, rustc uses the last one. Flags of build.rs come first, so they
-        // cannot weaken checks.
+        // If an option is repeated, rustc uses the last one. Flags from build.rs come first, so
+        // they cannot weaken checks.
         for flag in self.module.flags_for(self.sources()[0], self.target()) {
             flags.push(flag.to_owned());
         }
         flags.extend_from_slice(&recipe.flags);
-        // Keep folders of this machine out of panic messages and debug information.
+        // Keep this machine's folders out of panic messages and debug information.
         let mut remap = |folder: &Path, name: &str| {
             flags.push(format!("--remap-path-prefix={}={name}", folder.display()));
         };
@@ -198,7 +198,7 @@ impl Compilations<'_> {
     }
 
     /// Returns a Cargo step. `line` contains the crate type, and the rustc options for this crate
-    /// alone, which write `output`.
+    /// alone, with which rustc writes `output`.
     fn step(
         &self,
         kind: StepKind,
@@ -212,12 +212,13 @@ impl Compilations<'_> {
         if matches!(kind, StepKind::Describe { .. })
             && flags.iter().any(|it| it.contains("debuginfo"))
         {
-            // A flag of build.rs comes after the options for this crate alone, and rustc uses the
-            // last one. But the description needs full debug information.
+            // Flags from build.rs come after the options for this crate alone, and rustc uses the
+            // last one. The description needs full debug information, so request it again.
             flags.push(DEBUG_INFO.to_owned());
         }
-        // Name crates outside the package by their relative paths. rustc uses the last matching
-        // prefix. These flags are not among the identities, because images do not depend on them.
+        // Replace the paths of crates outside the package with relative paths. rustc uses the last
+        // matching prefix. These flags are not among the identities, because images do not depend
+        // on them.
         let mut name = String::new();
         for folder in self.cargo.manifest_dir.ancestors().skip(1) {
             name = if name.is_empty() { "..".to_owned() } else { format!("../{name}") };
@@ -254,8 +255,8 @@ impl Compilations<'_> {
         step
     }
 
-    /// Returns Cargo's variables, without rustc's flags. They override Cargo's configuration, which
-    /// is for the program.
+    /// Returns Cargo's variables, except the one for rustc's flags. They override Cargo's
+    /// configuration, which is meant for the program.
     fn variables(&self, of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<(OsString, OsString)> {
         let mut env = of.rust.env.clone();
         let mut set = |name: &str, value: &str| env.push((name.into(), value.into()));
@@ -276,7 +277,7 @@ impl Compilations<'_> {
                 package::OPT_LEVEL => level.as_ref().unwrap_or(value),
                 package::DEBUG => match debug.as_ref().unwrap_or(value).as_str() {
                     none @ ("false" | "0" | "none") => none,
-                    // ptxas refuses the other debug information that rustc 1.96 writes.
+                    // ptxas rejects the other debug information that rustc 1.96 emits.
                     _ if is_nvidia => "line-directives-only",
                     other => other,
                 },
@@ -285,15 +286,15 @@ impl Compilations<'_> {
             set(name, value);
         }
         set("CARGO_TERM_COLOR", "never");
-        // The folder for Cargo's intermediate files.
+        // This is the folder for Cargo's intermediate files.
         set("CARGO_BUILD_BUILD_DIR", &recipe.folder.to_string_lossy());
-        // Cargo lists absolute paths, because no source is below this folder.
+        // Because no source is in this folder, Cargo lists absolute paths.
         set("CARGO_BUILD_DEP_INFO_BASEDIR", &recipe.folder.to_string_lossy());
         env
     }
 }
 
-/// Returns the step that makes the `Cargo.lock` of a crate.
+/// Returns the step that creates a crate's `Cargo.lock`.
 pub(crate) fn lock(of: Crate<'_>, cargo: &Cargo) -> Step {
     let start = Line::of(&["generate-lockfile", "--quiet", "--manifest-path"])
         .one(cargo.manifest_dir.join(&of.package.manifest));
@@ -305,8 +306,8 @@ pub(crate) fn lock(of: Crate<'_>, cargo: &Cargo) -> Step {
     step
 }
 
-/// If the crate needs no network, adds options with which Cargo needs none either. Cargo resolves
-/// the dependencies of the whole standard library, which the toolchain may contain.
+/// If the crate needs no network, adds options with which Cargo needs none either. Cargo also
+/// resolves the dependencies of the whole standard library, which the toolchain may contain.
 fn without_network(line: Line, of: Crate<'_>) -> Line {
     let vendored = of.rust.sources().join("vendor");
     if of.package.has_registry || !vendored.is_dir() {
@@ -321,7 +322,7 @@ pub(crate) fn triple(vendor: Vendor) -> &'static str {
     vendor.triple().unwrap_or_default()
 }
 
-/// Returns the AMD and NVIDIA processors that a toolchain compiles for (`sm_90`).
+/// Returns the AMD and NVIDIA processors that a toolchain compiles for, such as `sm_90`.
 pub(crate) fn processors(rust: &Rust) -> (Vec<String>, Vec<String>) {
     let of = |vendor, prefix| rust.processors(triple(vendor), prefix);
     (of(Vendor::Amd, "gfx"), of(Vendor::Nvidia, "sm_"))
@@ -333,9 +334,9 @@ fn emit(kind: &str, output: &Path) -> OsString {
     word
 }
 
-/// Removes Cargo's records of a package from the folder of a profile.
+/// Removes Cargo's records of a package from a profile's folder.
 fn forget(release: &Path, package: &str) {
-    // Newer versions of Cargo have a folder for each package.
+    // Newer versions of Cargo create a folder for each package.
     let _ = fs::remove_dir_all(release.join("build").join(package));
     let start = format!("{package}-");
     let Ok(entries) = fs::read_dir(release.join(".fingerprint")) else { return };

@@ -1,4 +1,5 @@
-//! The package of a crate of kernels: the facts that a build needs before Cargo reads the package.
+//! Reads the facts about a kernel crate's package that a build needs before Cargo reads the
+//! package.
 
 use super::manifest::Manifest;
 use crate::toolchain::compilers::Rust;
@@ -12,12 +13,12 @@ pub(crate) struct Package {
     pub(crate) manifest: PathBuf,
     /// The name of the package.
     pub(crate) name: String,
-    /// The name of its library.
+    /// The name of the package's library.
     pub(crate) library: String,
     /// The folder of the package's workspace, otherwise the package's own folder. rustc starts in
     /// this folder.
     pub(crate) root: PathBuf,
-    /// The `Cargo.lock` in this folder, if it exists.
+    /// The `Cargo.lock` in `root`, if it exists.
     pub(crate) lock: Option<PathBuf>,
     /// The files, other than sources, that determine how Cargo and rustup compile the package.
     pub(crate) files: Vec<PathBuf>,
@@ -27,14 +28,14 @@ pub(crate) struct Package {
     pub(crate) folders: Vec<PathBuf>,
     /// Whether a dependency comes from a registry.
     pub(crate) has_registry: bool,
-    /// The toolchain of the kernels, for rustup.
+    /// The name of the kernels' toolchain, for rustup.
     pub(crate) channel: String,
-    /// Cargo's variables with the settings of the profile `release`.
+    /// Cargo's variables for the settings of the profile `release`, with their values.
     pub(crate) profile: Vec<(&'static str, String)>,
 }
 
 /// The settings of the profile `release` that come from a manifest, with their variables and
-/// defaults. Cargo's configuration is for the program, so it does not affect these settings.
+/// defaults. Cargo's configuration is meant for the program, so it does not affect these settings.
 const PROFILE: [(&str, &str, &str); 4] = [
     ("opt-level", OPT_LEVEL, "3"),
     ("debug", DEBUG, "false"),
@@ -86,7 +87,7 @@ impl Package {
         let lock = Some(root.join("Cargo.lock")).filter(|path| path.is_file());
         files.extend(lock.clone());
         let locked = lock.as_deref().and_then(|path| fs::read_to_string(path).ok());
-        // Without a list of all dependencies, assume that one comes from a registry.
+        // Without a `Cargo.lock`, assume that a dependency comes from a registry.
         let has_registry = locked.is_none_or(|locked| locked.contains("\nsource = \""));
         let mut profile = Vec::new();
         for (key, variable, default) in PROFILE {
@@ -133,7 +134,7 @@ fn own_folders(package: &Path, program: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the first file that names a toolchain, with its text. Like rustup, prefers the file name
-/// without extension.
+/// without an extension.
 fn toolchain_file(folders: &[PathBuf]) -> Option<(PathBuf, String)> {
     for folder in folders {
         for name in ["rust-toolchain", "rust-toolchain.toml"] {
@@ -146,8 +147,8 @@ fn toolchain_file(folders: &[PathBuf]) -> Option<(PathBuf, String)> {
     None
 }
 
-/// Returns the configuration files that Cargo reads in this folder. They include the user's file if
-/// the folder is in the user's home.
+/// Returns the configuration files that Cargo reads when it starts in this folder. They include the
+/// user's file if the folder is in the user's home.
 fn configuration_for(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let folder = fs::canonicalize(if folder == Path::new("") { Path::new(".") } else { folder });
@@ -163,8 +164,10 @@ fn configuration_for(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the manifests for a source: that of its package, and that of the workspace from which
-/// the package inherits. Excludes the manifest of the program, in the folder `program`: kernels do
-/// not depend on it, and `cargo package` rewrites it.
+/// the package inherits.
+///
+/// Excludes the program's manifest, in the folder `program`, because kernels do not depend on it
+/// and `cargo package` rewrites it.
 pub(crate) fn manifests_of(source: &Path, program: &Path) -> Vec<PathBuf> {
     let mut manifests = Vec::new();
     let mut folder = source;
@@ -178,7 +181,7 @@ pub(crate) fn manifests_of(source: &Path, program: &Path) -> Vec<PathBuf> {
         if !is_same(folder, program) {
             let text = fs::read_to_string(&manifest).unwrap_or_default();
             manifests.push(manifest);
-            // `version.workspace = true`, `version = { workspace = true }`
+            // For example, the manifest contains `version.workspace = true`.
             if text.contains("workspace")
                 && let Some(workspace) = workspace_of(folder, program)
             {
@@ -190,17 +193,18 @@ pub(crate) fn manifests_of(source: &Path, program: &Path) -> Vec<PathBuf> {
     manifests
 }
 
-/// Whether two paths lead to the same folder. (If kernels include a source, its path may contain
-/// `..`.)
+/// Whether two paths lead to the same folder. (The path of a source that kernels include may
+/// contain `..`.)
 fn is_same(folder: &Path, other: &Path) -> bool {
     fs::canonicalize(folder).ok() == fs::canonicalize(other).ok()
 }
 
-/// Returns the path of a file relative to the program's folder, if the two have a common parent:
-/// `../a/lib.rs`. Every machine with these folders has the same relative path.
+/// Returns the path of a file relative to the program's folder, such as `../a/lib.rs`, if the two
+/// have a common parent other than the root. The relative path is the same on every machine with
+/// these folders.
 pub(crate) fn from_program(file: &Path, program: &Path) -> PathBuf {
     let mut up = PathBuf::new();
-    // Stop at the root, which contains all files.
+    // Stop before the root, which contains all files.
     for folder in program.ancestors() {
         if folder.parent().is_none() {
             break;

@@ -1,4 +1,4 @@
-//! The comment above a definition.
+//! Finds the comment above a definition.
 
 /// Returns the lines of the comment directly above the declaration that contains line `line`,
 /// counted from 1, without comment markers.
@@ -32,7 +32,8 @@ pub(super) fn above(source: &str, line: usize) -> Vec<String> {
             else {
                 return Vec::new();
             };
-            // If a comment ends inside this text, there are several comments, and none is returned.
+            // If a comment ends inside this text, the text contains several comments, so return
+            // none.
             if text.contains("*/") {
                 return Vec::new();
             }

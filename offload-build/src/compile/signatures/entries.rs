@@ -1,5 +1,5 @@
-//! The entries of kernels in the CPU image, as C++ code for the end of the source that defines the
-//! kernels.
+//! Writes the entries of kernels in the CPU image, as C++ code for the end of the source that
+//! defines the kernels.
 //!
 //! An entry names its kernel in C++, using the debug information:
 //!
@@ -9,7 +9,7 @@
 //! | with other types, and a name that another kernel shares | the same |
 //! | with other types | through a template that deduces these types, which may have no name there |
 //!
-//! The rest is in `offload/entry.h`.
+//! `offload/entry.h` contains the rest of an entry.
 
 use super::passed;
 use super::types::Types;
@@ -18,13 +18,14 @@ use crate::compile::debug_info::kernels::{self, Kernel};
 use crate::compile::debug_info::metadata::{Id, Metadata};
 use std::fmt::Write;
 
-/// The words in C++'s names of numbers.
+/// The words in the names of C++'s number types.
 const NUMBERS: [&str; 13] = [
     "bool", "char", "signed", "unsigned", "short", "int", "long", "float", "double", "wchar_t",
     "char16_t", "char32_t", "__int128",
 ];
 
-/// Returns the entries of the kernels in clang's LLVM IR for a source, or in g++'s assembly.
+/// Returns the entries of a source's kernels. `text` is clang's LLVM IR for the source, or g++'s
+/// assembly.
 pub(crate) fn entries(text: &str, is_assembly: bool) -> String {
     let assembly = if is_assembly { Assembly::parse(text) } else { Assembly::default() };
     let metadata = Metadata::parse(if is_assembly { &assembly.metadata } else { text });
@@ -41,7 +42,7 @@ pub(crate) fn entries(text: &str, is_assembly: bool) -> String {
             functions.push(Function { symbol, subprogram, parameters });
         }
     }
-    // Each kernel with its name in the source, with namespaces.
+    // List each kernel with its name in the source, including namespaces.
     let mut all: Vec<(&Function, String)> = Vec::new();
     for function in &functions {
         let Some(node) = metadata.node(function.subprogram) else { continue };
@@ -113,7 +114,7 @@ fn write_entry(
     );
 }
 
-/// Removes the names of anonymous namespaces: C++ finds their members without these names.
+/// Removes the names of anonymous namespaces, because C++ finds their members without these names.
 fn without_anonymous(name: &str) -> String {
     name.replace("(anonymous namespace)::", "").replace("{anonymous}::", "")
 }
@@ -130,8 +131,8 @@ fn is_nameable(name: &str) -> bool {
     true
 }
 
-/// Returns a type as C++ writes it. Returns `None` for a type that is not made of numbers; with
-/// `with_records`, only for a type without a name.
+/// Returns a type in C++ syntax. Returns `None` for a type that is not made of numbers. With
+/// `with_records`, returns `None` only for a type without a name.
 fn spelled(
     id: Id,
     with_records: bool,

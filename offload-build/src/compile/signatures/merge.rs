@@ -1,5 +1,5 @@
-//! Merges signatures into those of one module. They come from several sources, or from one source
-//! for several kinds of targets.
+//! Merges signatures from several sources, or from one source for several kinds of targets, into
+//! those of one module.
 
 use offload_pack::signature::{
     Content, Enumeration, Identifiers, Obstacle, Record, Signature, Signatures, TemplateValue,
@@ -7,7 +7,7 @@ use offload_pack::signature::{
 };
 use std::collections::HashMap;
 
-/// Merges signatures. For each kernel, and for each variable, the first description is used.
+/// Merges signatures. For each kernel, and for each variable, the first description wins.
 pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
     let mut merged = Signatures::default();
     let mut names = Identifiers::default();
@@ -32,7 +32,7 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
             let name = renamed.get(&record.name).unwrap_or(&record.name).clone();
             let record = Record { name, ..with_new_names(&record, &renamed) };
             match merged.records.iter_mut().find(|known| known.name == record.name) {
-                // If one source only has pointers to a record, it does not contain the record's
+                // If one source only uses pointers to a record, its description lacks the record's
                 // size. Use the other source's record.
                 Some(known) if known.size.is_none() => *known = record,
                 Some(_) => {}
@@ -61,15 +61,15 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
 }
 
 /// Whether two descriptions are of the same variable, because a source is described once for each
-/// kind of target. If not, two sources have `static` variables with the same name.
+/// kind of target. If they are not, two sources define `static` variables with the same name.
 fn is_same_variable(one: &Variable, other: &Variable) -> bool {
     let is_static = |it: &Variable| it.obstacle == Some(Obstacle::Static);
     let is_shared = !is_static(one) && !is_static(other);
     one.symbol == other.symbol && (is_shared || one.place == other.place)
 }
 
-/// Returns new names for records that share a name with a different record, or that contain a
-/// renamed record.
+/// Returns new names for records that share a name with a different record or contain a renamed
+/// record.
 fn renamed(
     records: &[Record],
     known: &[Record],

@@ -1,12 +1,12 @@
-//! Signatures of kernels, and types of variables, from debug information.
+//! Reads the signatures of kernels, and the types of variables, from debug information.
 //!
 //! ```text
 //! source -> clang -g -S -emit-llvm -> metadata -> kernels, variables -> types -> Signature, Variable, Record
 //! ```
 //!
 //! clang can describe a source in several forms. This module reads the debug information in clang's
-//! LLVM IR: it contains mangled names, and the target's sizes and offsets. Its text has the same
-//! form in clang 14 to 22.
+//! LLVM IR, because it contains mangled names, and the target's sizes and offsets. The text's form
+//! is the same in clang 14 to 22.
 //!
 //! If g++ compiles the image for the CPU, clang may see different types, because a source can test
 //! which compiler reads it. g++'s debug information shows the types in that image.
@@ -34,11 +34,11 @@ use offload_pack::signature::{
 use std::collections::HashMap;
 use types::Types;
 
-/// Returns the signatures of the kernels, and the variables, in `ir`: clang's LLVM IR for a source.
-/// `read` returns the text of a source file that the debug information names.
+/// Returns the signatures of the kernels, and the variables, in `ir`, which is clang's LLVM IR for
+/// a source. `read` returns the text of a source file that the debug information names.
 ///
-/// A kernel with a parameter of unknown size is left out. Overloaded kernels have the same name in
-/// Rust until `merge` gives each a separate name.
+/// Leaves out kernels with a parameter of unknown size. Overloaded kernels share a name in Rust
+/// until `merge` gives each a separate name.
 pub(crate) fn read(ir: &str, read: &dyn Fn(&str) -> Option<String>) -> Signatures {
     let metadata = Metadata::parse(ir);
     let kernels = kernels::kernels(ir, &metadata);
@@ -56,7 +56,7 @@ pub(crate) fn read(ir: &str, read: &dyn Fn(&str) -> Option<String>) -> Signature
     for kernel in &kernels {
         kernel.stored.iter().for_each(|stored| types.add_stored(*stored));
     }
-    // The source files and their texts. A list suffices: there are few files.
+    // The source files and their texts. A list suffices, because there are few files.
     let mut sources: Vec<(String, Option<String>)> = Vec::new();
     // Returns the location and the comment of a definition.
     let mut comment_of = |node: Node<'_>| {
@@ -125,8 +125,8 @@ pub(crate) fn read(ir: &str, read: &dyn Fn(&str) -> Option<String>) -> Signature
     Signatures { kernels: signatures, records, enumerations, variables }
 }
 
-/// Returns the kernels and variables that a source defines, from g++'s assembly with comments. An
-/// unknown type is `void`.
+/// Returns the kernels and variables that a source defines, from g++'s assembly with comments.
+/// Unknown types become `void`.
 pub(crate) fn read_assembly(text: &str) -> Signatures {
     let assembly = Assembly::parse(text);
     let metadata = Metadata::parse(&assembly.metadata);

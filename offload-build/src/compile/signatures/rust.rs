@@ -1,23 +1,23 @@
-//! Differences between rustc's debug information and clang's.
+//! Handles differences between rustc's debug information and clang's.
 
 use super::metadata::Node;
 use offload_pack::signature::{Signatures, Type};
 
-/// Returns the path of a file: relative to the program's package, or absolute. (Cargo starts rustc
-/// in the folder of the kernels' package.)
+/// Returns the path of a file, either relative to the program's package or absolute. (Cargo starts
+/// rustc in the folder of the kernels' package.)
 pub(super) fn file(file: Node<'_>) -> Option<String> {
     let name = file.string("filename")?;
     let folder = file.string("directory").unwrap_or_default();
     Some(if folder.is_empty() { name } else { format!("{folder}/{name}") })
 }
 
-/// Whether a pointer with this name is `const`: `*const f32`, `&f32`.
+/// Whether a pointer type with this name, such as `*const f32` or `&f32`, is `const`.
 pub(super) fn is_const(name: &str) -> bool {
     name.starts_with("*const ") || name.starts_with('&') && !name.starts_with("&mut ")
 }
 
 /// Returns the first line of a function's declaration: the line of its first attribute. `line` is
-/// the line with the function's name; lines are counted from 1.
+/// the number of the line with the function's name. Lines are counted from 1.
 pub(super) fn declaration(source: &str, line: usize) -> usize {
     let lines: Vec<&str> = source.lines().collect();
     let mut line = line;
@@ -27,7 +27,8 @@ pub(super) fn declaration(source: &str, line: usize) -> usize {
     line
 }
 
-/// Returns the reason if one of the kernels that rustc described cannot be called.
+/// Returns the reason why one of the kernels that rustc described cannot be called, if there is
+/// one.
 pub(crate) fn refusal(signatures: &Signatures) -> Option<String> {
     for kernel in &signatures.kernels {
         if kernel.symbol.starts_with("_R") || kernel.symbol.starts_with("_ZN") {

@@ -1,4 +1,4 @@
-//! Templates in debug information: the template arguments of a kernel that is an instance.
+//! Reads templates in debug information: the template arguments of a kernel that is an instance.
 //!
 //! ```text
 //! !17 = distinct !DISubprogram(name: "scale<float, 4>", …, templateParams: !24)
@@ -13,9 +13,10 @@ use offload_pack::signature::{
     Identifiers, Scalar, Template, TemplateArgument, TemplateValue, Type, identifier,
 };
 
-/// Returns the template of a function; `name` is its name in its own scope. Returns `None` if the
-/// function is not a template instance, or has an argument that Rust cannot express: a pointer, a
-/// template, a pack of arguments, or a type without a name.
+/// Returns the template of a function. `name` is the function's name in its own scope.
+///
+/// Returns `None` if the function is not a template instance, or if Rust cannot express one of the
+/// arguments: a pointer, a template, a parameter pack, or a type without a name.
 pub(super) fn template(
     types: &mut Types<'_>,
     metadata: &Metadata<'_>,
@@ -38,7 +39,7 @@ pub(super) fn template(
 }
 
 fn value(types: &mut Types<'_>, argument: Node<'_>) -> Option<TemplateValue> {
-    // A template or a pack as an argument has a different tag.
+    // An argument that is a template or a pack has a tag.
     if !argument.tag().is_empty() {
         return None;
     }
@@ -59,7 +60,7 @@ fn value(types: &mut Types<'_>, argument: Node<'_>) -> Option<TemplateValue> {
                 "false" => 0,
                 number => number.parse().ok()?,
             };
-            // LLVM prints each number as a signed one with the same bits.
+            // LLVM prints each number as the signed number with the same bits.
             let is_unsigned = !ty.has_value(-1) && value < 0;
             let modulus = 1_i128.checked_shl(8 * u32::try_from(ty.bytes()).ok()?);
             let value = if is_unsigned { value.checked_add(modulus?)? } else { value };
@@ -70,7 +71,7 @@ fn value(types: &mut Types<'_>, argument: Node<'_>) -> Option<TemplateValue> {
     }
 }
 
-/// Replaces a pointer-sized type by the 64-bit type. C++ does not distinguish these types in
+/// Replaces a pointer-sized type with the 64-bit type. C++ does not distinguish these types in
 /// template arguments, and debug information may contain either.
 fn without_size(scalar: Scalar) -> Scalar {
     match scalar {
@@ -106,7 +107,7 @@ mod tests {
             kernel("aaaaaa", "pointer<nullptr>", "!39"),
             kernel("aaaaaaa", "function<int (int)>", "!40"),
             kernel("aaaaaaaa", "none<>", ""),
-            // A type that is not defined, and a type that no parameter has.
+            // The argument is a type that is not defined and that no parameter has.
             kernel("aaaaaaaaa", "record<Functor>", "!41"),
             "!20 = !DINamespace(name: \"ns\", scope: null)\n!21 = !DISubroutineType(types: !22)\n!22 = !{null}\n\
              !23 = !DIBasicType(name: \"float\", size: 32, encoding: DW_ATE_float)\n\

@@ -95,7 +95,7 @@ fn kernels_and_their_types() {
     assert_eq!(entries(&text, true), expected);
 }
 
-/// clang's description: overloads, anonymous namespaces, and types without names.
+/// Tests clang's descriptions of overloads, anonymous namespaces, and types without names.
 #[test]
 fn entries_name_kernels_as_sources_do() {
     let ir = "define void @a(ptr %0) section \"__TEXT,offload\" !dbg !10 {\n\

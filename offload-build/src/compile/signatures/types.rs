@@ -1,4 +1,4 @@
-//! Converts types of debug information to types of signatures.
+//! Converts the types in debug information to types of signatures.
 
 use super::rust;
 use crate::compile::debug_info::kernels::{Align, Stored};
@@ -9,7 +9,7 @@ use offload_pack::signature::{
 };
 use std::collections::{HashMap, HashSet};
 
-/// Qualifiers and alternative names of a type. They do not change its values.
+/// The tags of qualifiers and alternative names of a type. They do not change the type's values.
 const TRANSPARENT: [&str; 5] =
     ["typedef", "const_type", "volatile_type", "restrict_type", "atomic_type"];
 
@@ -17,19 +17,19 @@ const TRANSPARENT: [&str; 5] =
 #[derive(Debug)]
 pub(super) struct Types<'ir> {
     metadata: &'ir Metadata<'ir>,
-    /// Parameters in memory, by the nodes of their types.
+    /// Parameters in memory, keyed by the nodes of their types.
     stored: HashMap<Id, Stored>,
     pub(super) records: Vec<Record>,
-    /// The record that was made for each node.
+    /// The record that was created for each node.
     known: HashMap<Id, Known>,
-    /// Records behind pointers, each with a name in case it is unnamed. They must wait until no
-    /// other record is half converted, because two records may refer to each other.
+    /// Records behind pointers, each with a name to use if the record is unnamed. They must wait
+    /// until no other record is half converted, because two records may refer to each other.
     pointees: Vec<(Id, String)>,
     pub(super) enumerations: Vec<Enumeration>,
-    /// The nodes of enumerations that were found.
+    /// The nodes of the enumerations found so far.
     named: HashSet<Id>,
     names: Identifiers,
-    /// The typedef names of records and enumerations that have a different name.
+    /// The typedef names of records and enumerations whose own names differ.
     aliases: HashMap<Id, String>,
     /// Whether rustc wrote the module.
     pub(super) is_rust: bool,
@@ -38,7 +38,8 @@ pub(super) struct Types<'ir> {
 #[derive(Debug, Clone, Copy)]
 struct Known {
     record: usize,
-    /// Whether the record itself was converted; false if only pointers to it were found so far.
+    /// Whether the record itself was converted. False if only pointers to the record were found so
+    /// far.
     is_complete: bool,
 }
 
@@ -47,12 +48,12 @@ struct Known {
 struct Members {
     /// The fields, if all are known.
     fields: Option<Vec<Field>>,
-    /// The greatest alignment of the members; 1 if the offset of a member is not a multiple of its
+    /// The greatest alignment of the members, or 1 if a member's offset is not a multiple of its
     /// alignment.
     align: Option<u64>,
 }
 
-/// Where a value of a class without data is.
+/// The place of a value of a class without data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Empty {
     /// The value is a base class.
@@ -60,7 +61,7 @@ enum Empty {
     Parameter,
 }
 
-/// The limit for nested types. No source has more levels.
+/// The limit on the depth of nested types. No source nests types more deeply.
 const DEEPEST: u32 = 64;
 
 impl<'ir> Types<'ir> {
@@ -79,7 +80,7 @@ impl<'ir> Types<'ir> {
         }
     }
 
-    /// Stores what the compiler reports about parameters of a type.
+    /// Stores what the compiler reports about parameters of one type.
     pub(super) fn add_stored(&mut self, stored: Stored) {
         let known = self.stored.entry(self.bare(stored.ty).0).or_insert(stored);
         if matches!(known.align, Align::AtMost(_)) {
@@ -87,15 +88,15 @@ impl<'ir> Types<'ir> {
         }
     }
 
-    /// Returns the type of a parameter; `None` if its size is not known.
+    /// Returns the type of a parameter, or `None` if its size is not known.
     pub(super) fn parameter(&mut self, id: Id, name: &str) -> Option<Type> {
         let ty = self.convert(id, name);
         self.complete_pointees();
         ty
     }
 
-    /// Returns the type of a parameter that points to shared memory: its offset in the memory whose
-    /// size the launch sets.
+    /// Returns the type that replaces a pointer to shared memory in parameters: an offset into
+    /// dynamic shared memory.
     pub(super) fn shared_memory(&mut self) -> Type {
         const NAME: &str = "__local";
         let known = self.records.iter().position(|record| record.source_name == NAME);
@@ -116,8 +117,8 @@ impl<'ir> Types<'ir> {
         node.is_some_and(|node| node.has_flag("DIFlagTypePassByReference"))
     }
 
-    /// Returns the type of a template argument. The source may only declare the type. Returns
-    /// `None` for a function, or for a type without a name, such as a lambda.
+    /// Returns the type of a template argument, which the source may only declare. Returns `None`
+    /// for a function, or for a type without a name, such as a lambda.
     pub(super) fn template_argument(&mut self, id: Id) -> Option<Type> {
         let node = self.metadata.node(self.bare(id).0)?;
         if is_record(node) && node.string("name").is_none_or(|name| name.is_empty()) {
@@ -131,7 +132,7 @@ impl<'ir> Types<'ir> {
     /// Converts the records behind pointers that were found so far.
     fn complete_pointees(&mut self) {
         while let Some((id, name)) = self.pointees.pop() {
-            // If a record is only declared, its size is unknown, so programs get only its name.
+            // If a record is only declared, its size is unknown, and programs get only its name.
             let _ = self.metadata.node(id).and_then(|node| self.record(id, node, &name));
         }
     }
@@ -157,7 +158,7 @@ impl<'ir> Types<'ir> {
             end = end.max(member.number("offset").unwrap_or(0).checked_add(size)?);
             align = align.max(of_member).max(member.number("align").unwrap_or(BYTE));
         }
-        // If the class is larger, it has unnamed bit-fields.
+        // If the class is larger, it contains unnamed bit-fields.
         let size = end.checked_next_multiple_of(align)?;
         (node.number("size") == Some(size)).then_some((size, align))
     }
@@ -174,9 +175,10 @@ impl<'ir> Types<'ir> {
         (id, is_const, alias)
     }
 
-    /// Keeps the name that the source writes for a type: `Point` of `typedef struct point_s { … }
-    /// Point`. Ignores a typedef of a template, or one in another file or namespace. Also ignores a
-    /// typedef of a vendor's type such as `__half`, because all modules use the name `__half`.
+    /// Keeps the name that the source uses for a type, such as `Point` for `typedef struct point_s
+    /// { … } Point`. Ignores a typedef of a template, or one in a different file or namespace. Also
+    /// ignores a typedef of a vendor's type such as `__half`, because all modules use the name
+    /// `__half`.
     fn keep_alias(&mut self, id: Id, bare: Id, node: Node<'ir>) {
         let place = |node: Node<'ir>| (node.reference("file"), node.reference("scope"));
         let typedefs = self.transparent(id);
@@ -191,8 +193,8 @@ impl<'ir> Types<'ir> {
         }
     }
 
-    /// Whether values of a type cannot change: the type itself, or the type of an array's elements,
-    /// is `const`.
+    /// Whether values of a type cannot change, because the type or, for an array, its elements'
+    /// type is `const`.
     pub(super) fn is_const(&self, id: Id) -> bool {
         let (bare, is_const, _) = self.bare(id);
         let array = self.metadata.node(bare).filter(|node| node.tag() == "array_type");
@@ -200,8 +202,8 @@ impl<'ir> Types<'ir> {
             || array.and_then(|it| it.reference("baseType")).is_some_and(|of| self.is_const(of))
     }
 
-    /// Returns the template arguments of a variable as in the source, `<float, 3>`; empty if it has
-    /// none.
+    /// Returns the template arguments of a variable as in the source, such as `<float, 3>`. Returns
+    /// an empty string if there are none.
     pub(super) fn template_arguments(&self, node: Node<'ir>) -> String {
         let argument = |argument: Node<'ir>| match argument.reference("type") {
             Some(ty) if argument.kind == "DITemplateTypeParameter" => {
@@ -217,12 +219,12 @@ impl<'ir> Types<'ir> {
         if all.is_empty() { String::new() } else { format!("<{}>", all.join(", ")) }
     }
 
-    /// Returns the qualifiers and typedefs of a type, the outermost first.
+    /// Returns the qualifiers and typedefs of a type, from the outermost to the innermost.
     fn transparent(&self, id: Id) -> Vec<Node<'ir>> {
         let mut list = Vec::new();
         let mut next = Some(id);
-        // Valid debug information has no cycles of types. The limit also ends the loop for damaged
-        // information.
+        // Valid debug information contains no cycles of types. The limit ends the loop if the
+        // information is damaged.
         while let Some(node) =
             next.filter(|_| list.len() < 64).and_then(|id| self.metadata.node(id))
             && TRANSPARENT.contains(&node.tag())
@@ -250,7 +252,7 @@ impl<'ir> Types<'ir> {
         })
     }
 
-    /// Returns the type of a value. `name` is the name for an unnamed record.
+    /// Returns the type of a value. If the type is an unnamed record, `name` becomes its name.
     fn convert(&mut self, id: Id, name: &str) -> Option<Type> {
         let (bare, _, alias) = self.bare(id);
         let node = self.metadata.node(bare)?;
@@ -279,8 +281,8 @@ impl<'ir> Types<'ir> {
         }
     }
 
-    /// Adds an enumeration with the names of its values. `name` is used if the enumeration has no
-    /// name.
+    /// Adds an enumeration with the names of its values. If the enumeration is unnamed, `name`
+    /// becomes its name.
     fn enumeration(&mut self, id: Id, node: Node<'ir>, ty: Scalar, name: &str) {
         let mut names = Identifiers::default();
         let all = self.metadata.list(node, "elements");
@@ -289,7 +291,7 @@ impl<'ir> Types<'ir> {
             let (Some(name), Some(value)) = (node.string("name"), node.integer("value")) else {
                 continue;
             };
-            // Enumerators of a `bool` are omitted: they are not integers.
+            // Omit enumerators of type `bool`, because they are not integers.
             if ty.has_value(value) {
                 values.push(Enumerator { name: names.give(&identifier(&name)), value });
             }
@@ -305,15 +307,16 @@ impl<'ir> Types<'ir> {
     fn pointer(&mut self, node: Node<'ir>, name: &str) -> Type {
         let to_void = |is_mutable| Type::Pointer { is_mutable, to: Box::new(Type::Void) };
         let Some(base) = node.reference("baseType") else { return to_void(true) };
-        // In Rust, the name of a pointer type shows whether it is `const`: other types have no
-        // qualifiers.
+        // In Rust, only the name of a pointer type shows whether it is `const`, because Rust's
+        // types have no qualifiers.
         let own = node.string("name").filter(|_| self.is_rust);
         let is_const = own.map_or_else(|| self.bare(base).1, |name| rust::is_const(&name));
         let to = self.pointee(base, name).filter(Type::may_be_nested);
         Type::Pointer { is_mutable: !is_const, to: Box::new(to.unwrap_or(Type::Void)) }
     }
 
-    /// Returns the type that a pointer points to; `None` if that is a function, or is not known.
+    /// Returns the type that a pointer points to. Returns `None` for a function, or if the type is
+    /// not known.
     fn pointee(&mut self, id: Id, name: &str) -> Option<Type> {
         let (bare, _, alias) = self.bare(id);
         let node = self.metadata.node(bare)?;
@@ -339,7 +342,7 @@ impl<'ir> Types<'ir> {
         self.in_array(of, node)
     }
 
-    /// Returns the type of an array with elements of this type; `None` if there are too many
+    /// Returns the type of an array with elements of this type, or `None` if the array has too many
     /// dimensions.
     fn in_array(&self, of: Type, array: Node<'ir>) -> Option<Type> {
         let mut ty = of;
@@ -358,7 +361,7 @@ impl<'ir> Types<'ir> {
         Some(counts)
     }
 
-    /// Returns the number of elements in all dimensions of an array.
+    /// Returns the total number of elements of an array.
     fn length(&self, array: Node<'ir>) -> Option<u64> {
         let mut length = 1_u64;
         for count in self.counts(array)? {
@@ -367,7 +370,7 @@ impl<'ir> Types<'ir> {
         Some(length)
     }
 
-    /// Returns a record for a vector. Its size and its alignment are the elements' total size,
+    /// Returns a record for a vector. The record's size and alignment are the elements' total size,
     /// rounded up to a power of two.
     fn vector(&mut self, id: Id, node: Node<'ir>, alias: Option<String>) -> Option<Type> {
         let Type::Array { of, count } = self.array(node, "")? else { return None };
@@ -389,7 +392,7 @@ impl<'ir> Types<'ir> {
         let bytes = node.number("size").filter(|bits| *bits > 0)? / 8;
         let known = self.known(id, node, name);
         if !known.is_complete {
-            // Insert the record before its fields, which may point to it.
+            // Insert the record before converting its fields, which may point to it.
             self.known.insert(id, Known { is_complete: true, ..known });
             let owner = self.records[known.record].source_name.clone();
             let Members { fields, align: natural } = self.fields(node, &owner);
@@ -437,8 +440,8 @@ impl<'ir> Types<'ir> {
         self.known.insert(id, Known { is_complete: true, ..known });
     }
 
-    /// Returns the members that each value contains: fields and base classes, but no static
-    /// members.
+    /// Returns the members that each value of a type contains: fields and base classes, but no
+    /// static members.
     fn members(&self, node: Node<'ir>) -> Vec<Node<'ir>> {
         let mut members = self.metadata.list(node, "elements");
         members.retain(|it| {
@@ -494,15 +497,15 @@ impl<'ir> Types<'ir> {
         Members { fields, align }
     }
 
-    /// Returns the name of a type, after the names of its namespaces and classes. `name` is used if
-    /// the type has no name.
+    /// Returns the name of a type, preceded by the names of its namespaces and classes. If the type
+    /// is unnamed, returns `name`.
     fn source_name(&self, id: Id, node: Node<'ir>, name: &str) -> String {
         let own = || node.string("name").filter(|name| !name.is_empty());
         let own = self.aliases.get(&id).cloned().or_else(own);
         own.map_or_else(|| name.to_owned(), |own| self.qualified(node, &own))
     }
 
-    /// Returns a name after the names of its namespaces and classes.
+    /// Returns a name, preceded by the names of its namespaces and classes.
     pub(super) fn qualified(&self, node: Node<'ir>, name: &str) -> String {
         let mut parts = vec![name.to_owned()];
         let mut scope = self.metadata.follow(node, "scope");

@@ -1,12 +1,12 @@
-//! Compares and merges the descriptions of a module's kernels: one for each kind of target, one
-//! from a prebuilt set, and one by the CPU image's compiler.
+//! Compares and merges the descriptions of a module's kernels. There is one for each kind of
+//! target, one from a prebuilt set, and one from the CPU image's compiler.
 //!
 //! A program has one function for each kernel, and this function must be correct for every image.
-//! But with an `#ifdef`, a source may have different types for different targets.
+//! With an `#ifdef`, however, a source may use different types for different targets.
 //!
 //! | difference | consequence |
 //! |---|---|
-//! | parameters of a kernel | a call of the function does not compile |
+//! | parameters of a kernel | a call to the function does not compile |
 //! | a struct behind a pointer | in programs, the struct has no fields, but programs can pass pointers to it |
 //! | a variable | a use of its constant does not compile |
 //! | an enumeration | programs have no constants for its values |
@@ -17,7 +17,7 @@ use offload_pack::signature::{
     Comparison, Content, Obstacle, Parameter, Record, Signatures, describe,
 };
 
-/// A description of kernels, and the place where its types are used: "for gfx90a".
+/// A description of kernels, and where its types are used, such as "for gfx90a".
 #[derive(Debug)]
 pub(crate) struct Description {
     pub(crate) place: String,
@@ -27,7 +27,7 @@ pub(crate) struct Description {
 /// The items that differ between descriptions.
 #[derive(Debug, Default)]
 struct Different {
-    /// Records, with the number of the description.
+    /// The names of records, each with the number of its description.
     records: Vec<(usize, String)>,
     /// Symbols of variables.
     variables: Vec<String>,
@@ -41,7 +41,7 @@ struct Different {
 struct Kernel {
     symbol: String,
     warning: String,
-    /// A line for each of the two descriptions.
+    /// One line for each of the two descriptions.
     lines: Vec<String>,
 }
 
@@ -96,8 +96,7 @@ pub(crate) fn unite(
 }
 
 impl Different {
-    /// Adds the differences between two descriptions, which are given with their numbers and
-    /// places.
+    /// Adds the differences between two descriptions. Each comes with its number and place.
     fn add<'a>(
         &mut self,
         (number, place, one): (usize, &str, &'a Signatures),
@@ -146,8 +145,8 @@ impl Different {
     }
 }
 
-/// Removes the fields of a record, and those of records that contain it, because their sizes are
-/// also unknown.
+/// Removes the fields of a record, and those of the records that contain it, because their sizes
+/// are then also unknown.
 fn hide(records: &mut [Record], name: &str) {
     let mut names = vec![name.to_owned()];
     while let Some(name) = names.pop() {

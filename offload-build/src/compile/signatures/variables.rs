@@ -1,4 +1,4 @@
-//! The variables that an LLVM IR module defines for host code.
+//! Finds the variables that an LLVM IR module defines for host code.
 //!
 //! | target | form of a variable |
 //! |---|---|
@@ -6,8 +6,8 @@
 //! | the CPU | `@name = … global …` in the list `@llvm.global.annotations`, from `offload/cpu.h` |
 //!
 //! Variables with internal linkage are `internal`, and not externally initialized. The address
-//! space of `__shared__` is 3. `const` variables are omitted: compilers replace them by their
-//! values.
+//! space of `__shared__` is 3. `const` variables are omitted, because compilers replace them with
+//! their values.
 
 use super::types::Types;
 use crate::compile::debug_info::ir;
@@ -23,11 +23,10 @@ pub(super) struct Defined {
     is_internal: bool,
 }
 
-/// The start of the line that lists annotated functions and variables.
+/// The prefix of the line that lists annotated functions and variables.
 const ANNOTATIONS: &str = "@llvm.global.annotations = ";
 
-/// Returns the variables in the order of their definitions, except variables in functions and those
-/// without debug information.
+/// Returns the variables with debug information, in the order of their definitions.
 pub(super) fn defined(ir: &str, metadata: &Metadata<'_>) -> Vec<Defined> {
     let mut annotated = HashSet::new();
     for line in ir.lines() {
@@ -75,8 +74,10 @@ pub(super) fn defined(ir: &str, metadata: &Metadata<'_>) -> Vec<Defined> {
 }
 
 impl Defined {
-    /// Returns the variable; `None` if it is `const` or in a function, or has no type in Rust.
-    /// `comment` returns the location and the comment of a definition's node.
+    /// Returns the variable. Returns `None` if it is `const`, is in a function, or has no type in
+    /// Rust.
+    ///
+    /// `comment` returns the location and the comment for a definition's node.
     pub(super) fn variable<'ir>(
         &self,
         metadata: &Metadata<'ir>,
@@ -94,7 +95,7 @@ impl Defined {
             return None;
         }
         let own = node.string("name").unwrap_or_else(|| self.symbol.clone());
-        // A class only declares its static member; the definition is a different node.
+        // A class only declares its static member. The definition is a different node.
         let declared = metadata.follow(node, "declaration").unwrap_or(node);
         let arguments = types.template_arguments(node);
         let source_name = types.qualified(declared, &(own + &arguments));

@@ -1,4 +1,4 @@
-//! Supplied images: finds the images in a file by their headers.
+//! Finds the supplied images in a file by their headers.
 
 mod walk;
 
@@ -17,7 +17,7 @@ use std::path::Path;
 pub(crate) enum Name {
     /// The target's canonical name.
     Target(String),
-    /// A cubin of this compute capability (times ten). A cubin's header does not show whether a
+    /// A cubin for this compute capability (times ten). A cubin's header does not show whether a
     /// letter follows the number.
     Cubin(u32),
 }
@@ -86,8 +86,8 @@ pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
 ///
 /// Returns an error if the file contains two different images for the target.
 pub(crate) fn image(path: &Path, target: &Target) -> Result<Vec<u8>, Error> {
-    // A cubin does not show whether its target has a letter (`sm_90` or `sm_90a`). An image that is
-    // certainly for this target takes precedence.
+    // A cubin does not show whether its target's name ends in a letter (`sm_90` or `sm_90a`). An
+    // image that is certainly for this target takes precedence.
     let (mut found, mut perhaps): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
     read(path, &mut |part| {
         if let Part::Image(name, bytes) = part
@@ -131,8 +131,8 @@ fn read(path: &Path, visit: &mut dyn FnMut(Part<'_>)) -> Result<(), Error> {
     })
 }
 
-/// Returns the part for bytes that are not a container; `named` is their target according to the
-/// container around them.
+/// Returns the part for bytes that are not a container. `named` is the bytes' target according to
+/// the container around them.
 fn single<'a>(bytes: &'a [u8], named: Option<&str>) -> Part<'a> {
     let other = |what: &str| Part::Other(what.to_owned());
     if bytes.is_empty() {
@@ -142,7 +142,7 @@ fn single<'a>(bytes: &'a [u8], named: Option<&str>) -> Part<'a> {
         Ok(image) => image,
         Err(error) => return other(&format!("data that cannot be parsed as an image ({error})")),
     };
-    // Other messages report code objects and bitcode.
+    // Code objects and bitcode get more specific messages.
     match (image.kind(), image.arch()) {
         (ImageKind::CodeObject, _) if image.is_unlinked(bytes) => {
             other("an AMD code object that is not linked")

@@ -1,4 +1,4 @@
-//! Clang, which compiles for AMD and NVIDIA GPUs, and its lld.
+//! Finds clang, which compiles for AMD and NVIDIA GPUs, and its lld.
 
 use super::identity::Identity;
 use super::install;
@@ -16,13 +16,13 @@ pub struct Clang {
     pub path: PathBuf,
     /// The first line of `--version`.
     pub version: String,
-    /// The `ld.lld` that clang's driver finds; it links AMD code objects.
+    /// The `ld.lld` that clang's driver finds, which links AMD code objects.
     pub lld: Option<PathBuf>,
     pub identity: Identity,
     lld_identity: Option<Identity>,
 }
 
-/// The major versions to search for under names such as `clang-22`; older versions are not used
+/// The major versions to search for under names such as `clang-22`. Older versions are not used
 /// (docs/formats.md, "Compilers").
 const VERSIONS: std::ops::RangeInclusive<u32> = OLDEST_CLANG..=30;
 
@@ -33,11 +33,13 @@ impl Clang {
                                       /opt/rocm/llvm/bin. Of these, the first that has lld and is \
                                       new enough for all targets, or else the first that has lld";
 
-    /// Returns the clang named by `explicit`, else by `OFFLOAD_CLANG`, else the first clang that
-    /// has lld and at least the version `wanted`. The search order is: `clang` in `PATH`;
-    /// `clang-<n>` in `PATH` and `/usr/lib/llvm-<n>/bin`, newest first; ROCm's clang. If all are
-    /// older than `wanted`, returns the first clang that has lld; if none has lld, the first clang.
-    /// If a named clang does not start, that is an error.
+    /// Returns the clang named by `explicit`, or else by `OFFLOAD_CLANG`, or else the first clang
+    /// that has lld and at least the version `wanted`.
+    ///
+    /// The search order is: `clang` in `PATH`; `clang-<n>` in `PATH` and `/usr/lib/llvm-<n>/bin`,
+    /// newest first; ROCm's clang. If all are older than `wanted`, returns the first clang that has
+    /// lld. If none has lld, returns the first clang. A named clang that does not start is an
+    /// error.
     pub fn find(
         cargo: &Cargo,
         probes: &ProbeCache,
@@ -89,7 +91,7 @@ impl Clang {
                 Err(why) => log.note(format!("{} cannot be used ({why})", path.display())),
             }
         }
-        // clang, lld or a newer clang is missing; a user may install it before the next build.
+        // clang, lld or a newer clang is missing. A user may install it before the next build.
         cargo.watch_search_path();
         if let Some(clang) = older {
             return Ok(Ok(clang));
@@ -130,7 +132,7 @@ impl Clang {
         let lld = |answer: String| {
             Some(PathBuf::from(answer.trim())).filter(|it| it.is_absolute() && it.is_file())
         };
-        // After the answer was cached, lld may have been installed or removed.
+        // lld may have been installed or removed since the answer was cached.
         let lld = match lld(probes.ask(path, WHERE_IS_LLD)?) {
             None => lld(probes.ask_anew(path, WHERE_IS_LLD)?),
             found => found,
@@ -155,19 +157,19 @@ impl Clang {
         rest.split('.').next()?.parse().ok()
     }
 
-    /// Whether the major version is known to be lower than this one.
+    /// Whether the major version is known to be lower than `version`.
     pub fn is_older_than(&self, version: u32) -> bool {
         self.major().is_some_and(|major| major < version)
     }
 
-    /// Returns the version in Debian's package names: 22 for a clang in `/usr/lib/llvm-22`, and
-    /// `None` for a clang in another folder.
+    /// Returns the version in Debian's package names, such as 22 for a clang in `/usr/lib/llvm-22`.
+    /// Returns `None` for a clang in a folder of a different kind.
     pub fn packaged_version(&self) -> Option<u32> {
         let path = self.path.canonicalize().ok()?;
         path.iter().find_map(|part| part.to_str()?.strip_prefix("llvm-")?.parse().ok())
     }
 
-    /// Returns the processors that clang lists for a triple, if their names begin with `start`.
+    /// Returns the processors that clang lists for a triple and whose names begin with `start`.
     #[inline]
     pub fn processors(&self, triple: &str, start: &str) -> Vec<String> {
         // Without `-nogpulib`, older versions of clang search for ROCm's libraries before printing
@@ -198,8 +200,8 @@ impl Clang {
         }
     }
 
-    /// Lets the driver check a command line without running a compiler. If the driver refuses the
-    /// command, returns its errors.
+    /// Lets the driver check a command line without running a compiler. If the driver rejects the
+    /// command line, returns the driver's errors.
     pub fn refusal(&self, step: &Step) -> Option<String> {
         let all_args = step.all_args();
         let mut args = vec![OsStr::new("-###")];
@@ -210,8 +212,8 @@ impl Clang {
             Ok(answer) => {
                 let text = answer.stderr;
                 // In addition to errors, -### prints the version and the commands. The commands
-                // start with a space. Until clang 18, -### exits as if there were no errors. A
-                // warning can quote an option that contains the text `error:`.
+                // start with a space. Up to clang 18, the exit status of -### does not report
+                // errors. A warning can quote an option that contains the text `error:`.
                 let is_error = |line: &&str| {
                     let message = line.split("warning:").next().unwrap_or_default();
                     !line.starts_with(' ') && message.contains("error:")

@@ -1,4 +1,4 @@
-//! The host's C++ compiler and archiver, found by the crate `cc`.
+//! Finds the host's C++ compiler and archiver with the crate `cc`.
 
 use super::clang::Clang;
 use super::identity::Identity;
@@ -32,8 +32,8 @@ impl Cxx {
 
     /// Returns the C++ compiler for the image `cpu`.
     ///
-    /// Returns an error with the reason if there is no compiler, or if it does not accept GNU's
-    /// options.
+    /// Returns an error with the reason if there is no compiler, or if the compiler does not accept
+    /// GNU's options.
     pub fn for_cpu(cargo: &Cargo, probes: &ProbeCache) -> Result<Self, String> {
         let found = Self::find(cargo, probes, &cargo.target, None)?;
         if !found.takes_gnu_options() {
@@ -44,7 +44,7 @@ impl Cxx {
 
     /// Returns clang as the C++ compiler for the image `cpu` of programs for this machine.
     ///
-    /// Returns `None` if a variable names a C++ compiler or sets flags for it, or if clang does not
+    /// Returns `None` if a variable names a C++ compiler or sets C++ flags, or if clang does not
     /// find the C++ library.
     pub fn of_clang(clang: &Clang, cargo: &Cargo, probes: &ProbeCache) -> Option<Self> {
         const LIBRARY: [&str; 7] =
@@ -61,8 +61,8 @@ impl Cxx {
     }
 
     /// Returns the C++ compiler that nvcc uses for the host part of sources: `NVCC_CCBIN`,
-    /// otherwise the compiler for the triple. On Windows, that is Visual Studio's `cl.exe`, with
-    /// the environment variables that it needs.
+    /// otherwise the compiler for the triple. On Windows, the latter is Visual Studio's `cl.exe`,
+    /// with the environment variables that it needs.
     ///
     /// Returns an error with the reason if there is no such compiler.
     pub fn for_nvcc(cargo: &Cargo, probes: &ProbeCache, triple: &str) -> Result<Self, String> {
@@ -78,9 +78,10 @@ impl Cxx {
         Ok(Self { path, args: Vec::new(), env: Vec::new(), identity })
     }
 
-    /// Returns the C++ compiler that makes host code for this triple, with its options. It is
-    /// `program`, or else the compiler that `cc` finds. rustc's flags have no effect, because a CPU
-    /// image is a separate library.
+    /// Returns the C++ compiler that makes host code for this triple, with its options.
+    ///
+    /// This is `program`, or else the compiler that `cc` finds. rustc's flags have no effect on the
+    /// options, because a CPU image is a separate library.
     ///
     /// Returns an error with the reason if there is no such compiler.
     fn find(
@@ -127,18 +128,18 @@ impl Cxx {
             .cargo_warnings(false)
             .try_get_compiler()
             .map_err(|error| error.to_string())?;
-        // `cc` also accepts the name of a missing compiler.
+        // `cc` also returns the name of a compiler that does not exist.
         let path = named(tool.path(), cargo).ok_or_else(|| {
             format!("{} does not start: there is no such file", tool.path().display())
         })?;
-        // The options in CXX are only in the command. If a wrapper starts the compiler, the
+        // Only the command contains the options from CXX. If a wrapper starts the compiler, the
         // compiler's name is the first argument.
         let command = tool.to_command();
         let is_wrapped = command.get_program() != tool.path();
         let mut args: Vec<OsString> =
             command.get_args().skip(is_wrapped.into()).map(Into::into).collect();
-        // The call of `warnings` adds `-w`, which suppresses all warnings. Remove only one `-w`:
-        // CXXFLAGS may also contain it.
+        // The call to `warnings` adds `-w`, which suppresses all warnings. Remove only one `-w`,
+        // because CXXFLAGS may also contain one.
         if let Some(at) = args.iter().position(|arg| arg == "-w") {
             args.remove(at);
         }
@@ -149,7 +150,7 @@ impl Cxx {
         let identity = Identity::of_compiler(&path, probes);
         let found = Self { path, args, env, identity };
         // For Apple's systems, `cc` runs a program to find the SDK's folder. No file identifies
-        // that folder, so the result is not cached.
+        // that folder, so do not cache the result.
         if let Some(text) = found.to_text(tool.path()).filter(|_| !triple.contains("-apple-")) {
             probes.put(question, &text);
         }
@@ -184,7 +185,7 @@ impl Cxx {
         Some(found)
     }
 
-    /// Returns a text that changes when the compiler changes, even if the same file starts a
+    /// Returns a text that changes when the compiler changes, even if an unchanged file starts a
     /// different program.
     fn known_by(&self) -> String {
         identity(&self.path) + &self.identity.version_text
@@ -227,7 +228,8 @@ pub fn archive(cargo: &Cargo, library: &Path, objects: &[&Path]) -> Result<(), S
         .map_err(|error| error.to_string())
 }
 
-/// Whether any form of a variable that `cc` reads for this triple is set. Cargo watches all forms.
+/// Whether any form of a variable that `cc` reads for this triple is set. Tells Cargo to watch all
+/// forms.
 fn is_set(cargo: &Cargo, name: &str, triple: &str) -> bool {
     let kind = if triple == cargo.host { "HOST" } else { "TARGET" };
     let underscores = triple.replace(['-', '.'], "_");

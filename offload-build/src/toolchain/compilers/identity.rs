@@ -5,17 +5,17 @@ use super::program::is_wrapper;
 use std::path::{Path, PathBuf};
 
 /// The identity of a tool: its file, its version, and the program that it starts, if the tool
-/// reports where that program is.
+/// reports that program's location.
 #[derive(Debug, Clone)]
 pub struct Identity {
     /// The tool's file, then the file of the program that it starts. A different version of the
-    /// tool changes at least one of them.
+    /// tool changes at least one of these files.
     pub files: Vec<PathBuf>,
     pub version_text: String,
 }
 
 impl Identity {
-    /// Returns the identity of a tool. The output of `--version` is included only for a
+    /// Returns the identity of a tool. Includes the output of `--version` only for a
     /// [wrapper](is_wrapper).
     pub fn of_file(tool: &Path, probes: &ProbeCache) -> Self {
         let version_text = if is_wrapper(tool) {
@@ -26,8 +26,8 @@ impl Identity {
         Self { files: vec![tool.to_owned()], version_text }
     }
 
-    /// Returns the identity of nvcc. The file `tool` may only start nvcc. nvcc itself is in `root`,
-    /// the toolkit's folder that nvcc reports.
+    /// Returns the identity of nvcc. `tool` may be a file that only starts nvcc. nvcc itself is in
+    /// `root`, the toolkit's folder that nvcc reports.
     pub(super) fn of_nvcc(tool: &Path, root: &Path, version_text: String) -> Self {
         let real = root.join("bin").join("nvcc");
         Self::new(tool, [real], version_text)

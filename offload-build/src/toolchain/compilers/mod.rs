@@ -1,4 +1,4 @@
-//! The compilers of this machine: finds them, and checks whether they can compile for a target.
+//! Finds this machine's compilers, and checks whether they can compile for a target.
 
 mod clang;
 mod cxx;
@@ -76,7 +76,7 @@ impl<'a> Tools<'a> {
     }
 
     /// Prefers a clang of at least this version. The search for `native` or `all` may already have
-    /// found an older clang; the next call of [`Tools::clang`] then searches again.
+    /// found an older clang. The next call to [`Tools::clang`] then searches again.
     pub fn prefer_clang(&mut self, version: u32) {
         self.first_clang = version;
         if let Some(Ok(clang)) = self.clang.get()
@@ -96,9 +96,10 @@ impl<'a> Tools<'a> {
         once(&self.ptxas, || Ptxas::find(self.cargo, &self.probes, self.named.ptxas))
     }
 
-    /// Returns the ptxas for an architecture (`sm_80`, whose number is 80). If the found ptxas has
-    /// dropped this architecture, returns the ptxas of CUDA 12 from the folder of our install
-    /// commands, if it is installed there.
+    /// Returns the ptxas for an architecture, given by name and number (`sm_80` and 80).
+    ///
+    /// If the ptxas found has dropped this architecture, returns the ptxas of CUDA 12, if our
+    /// install commands have installed it.
     ///
     /// Returns the search log if there is no current ptxas.
     pub fn ptxas_for(&self, arch: &str, number: u32) -> Search<'_, Ptxas> {
@@ -127,13 +128,14 @@ impl<'a> Tools<'a> {
         once(&self.nvcc, || Nvcc::find(self.cargo, &self.probes, self.named.nvcc))
     }
 
-    /// Returns the installation with HIP's headers and libraries. The first call searches for it.
+    /// Returns the ROCm installation with HIP's headers and libraries. The first call searches for
+    /// it.
     pub fn rocm(&self) -> Result<&Rocm, &SearchLog> {
         self.rocm.get_or_init(|| Rocm::find(self.cargo)).as_ref()
     }
 
     /// Returns the clang that hipcc starts, if that clang has lld. ROCm's headers were written for
-    /// it. Returns `None` if build.rs or a variable names a clang.
+    /// that clang. Returns `None` if build.rs or a variable names a clang.
     pub fn rocm_clang(&self, rocm: &Rocm) -> Option<&Clang> {
         let is_named = self.named.clang.is_some() || self.cargo.user_var("OFFLOAD_CLANG").is_some();
         let own = rocm.clang.as_ref().filter(|_| !is_named)?;
@@ -141,7 +143,7 @@ impl<'a> Tools<'a> {
         self.hip_clang.get_or_init(start).as_ref()
     }
 
-    /// Returns the Rust toolchain with this name, for crates of kernels.
+    /// Returns the Rust toolchain with this name, for kernel crates.
     pub fn rust(&self, channel: &str) -> Result<Result<Rust, NoRust>, Error> {
         Rust::find(self.cargo, &self.probes, channel)
     }
@@ -162,14 +164,16 @@ impl<'a> Tools<'a> {
         let is_path = |answer: Result<String, _>| {
             answer.is_ok_and(|answer| Path::new(answer.trim()).is_absolute())
         };
-        // After clang was last probed, the program may have been installed.
+        // The program may have been installed since clang was last probed.
         is_path(self.probes.ask(&clang.path, WHERE_IS_IT))
             || is_path(self.probes.ask_anew(&clang.path, WHERE_IS_IT))
     }
 
-    /// Returns the C++ compiler for the image `cpu`. This is clang, unless clang is missing, a
-    /// variable names another compiler, or the image is checked (`is_checked`): clang's sanitizers
-    /// are in a different package.
+    /// Returns the C++ compiler for the image `cpu`.
+    ///
+    /// On Linux, this is clang, unless clang is missing, a variable names a different compiler, or
+    /// the image is checked (`is_checked`). For checked images, clang is not preferred, because its
+    /// sanitizers are in a separate package.
     ///
     /// Returns an error with the reason if there is no compiler.
     pub fn cxx(&self, is_checked: bool) -> Result<Cxx, String> {
@@ -191,7 +195,8 @@ impl<'a> Tools<'a> {
 
     pub fn clang_knows(&self, clang: &Clang, arch: &str) -> bool {
         let arch = format!("--offload-arch={arch}");
-        // Let clang read an empty source: until clang 18, `-###` exits as if there were no errors.
+        // Let clang read an empty source, because the exit status of `-###` does not report errors
+        // up to clang 18.
         let args = [
             "-fsyntax-only",
             "-x",
@@ -205,8 +210,8 @@ impl<'a> Tools<'a> {
         self.probes.ask(&clang.path, &args).is_ok()
     }
 
-    /// Returns the NVIDIA architectures (`sm_90`) in `names` that clang's driver supports. clang's
-    /// own list contains more.
+    /// Returns the NVIDIA architectures in `names`, such as `sm_90`, that clang's driver supports.
+    /// clang's own list contains more.
     #[inline]
     pub fn those_that_clang_knows(&self, clang: &Clang, mut names: Vec<String>) -> Vec<String> {
         const QUESTION: [&str; 8] =
@@ -237,7 +242,8 @@ impl<'a> Tools<'a> {
         }
     }
 
-    /// Returns the architectures in ptxas' `--help`, including those with `a` and `f`.
+    /// Returns the architectures in the output of ptxas' `--help`, including those whose names end
+    /// in `a` or `f`.
     pub fn ptxas_architectures(&self, ptxas: &Ptxas) -> Vec<String> {
         let text = self.probes.ask(&ptxas.path, &["--help"]).unwrap_or_default();
         // The names are in quotes.
@@ -262,7 +268,7 @@ impl<'a> Tools<'a> {
         names
     }
 
-    /// Returns the clang that this build used, if any; it may be ROCm's clang.
+    /// Returns the clang that this build used, if any. It may be ROCm's clang.
     pub fn used_clang(&self) -> Option<&Clang> {
         let own = || self.hip_clang.get().and_then(Option::as_ref);
         self.clang.get().and_then(|it| it.as_ref().ok()).or_else(own)
@@ -278,7 +284,7 @@ impl<'a> Tools<'a> {
     }
 }
 
-/// Returns the value of the cell; if it is empty, `find` computes it.
+/// Returns the value of the cell. If the cell is empty, `find` computes the value.
 fn once<T>(
     cell: &OnceCell<Found<T>>,
     find: impl FnOnce() -> Result<Found<T>, Error>,

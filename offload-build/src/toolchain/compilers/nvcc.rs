@@ -1,4 +1,4 @@
-//! nvcc, NVIDIA's compiler, and the CUDA toolkit that contains it.
+//! Finds nvcc, NVIDIA's compiler, and the CUDA toolkit that contains it.
 
 use super::cxx::Cxx;
 use super::identity::Identity;
@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 pub struct Nvcc {
     pub path: PathBuf,
-    /// The folder of the toolkit that nvcc reports.
+    /// The toolkit's folder, as nvcc reports it.
     pub root: PathBuf,
-    /// The release that `--version` prints: `release 13.5, V13.5.37`.
+    /// The release that `--version` prints, such as `release 13.5, V13.5.37`.
     pub version: String,
     pub identity: Identity,
 }
@@ -26,10 +26,10 @@ pub struct Nvcc {
 /// The variables in which users name their CUDA installation.
 const ROOTS: [&str; 4] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
 
-/// The value with which users disable nvcc for this build, as in sppark.
+/// The value of a variable with which users disable nvcc for this build, as in sppark.
 const OFF: &str = "off";
 
-/// The folders of tools that our install commands create.
+/// The folders that our install commands create, and that may contain nvcc.
 const BY_PIP: &[ByPip] = &[install::NVCC];
 
 impl Nvcc {
@@ -37,9 +37,11 @@ impl Nvcc {
     pub const PLACES: &'static str = "NVCC_<target>, NVCC, CUDACXX; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, \
         CUDA_TOOLKIT_ROOT_DIR; PATH; /usr/local/cuda*, /opt/cuda; Python's packages; ~/.local/share/offload";
 
-    /// Returns the first nvcc found: `explicit`; `NVCC_<target>`, `NVCC` or `CUDACXX`; `bin` in the
-    /// installation that a variable names; `PATH`; the usual places. If one of the first four
-    /// variables is `off`, there is no nvcc.
+    /// Returns the first nvcc found.
+    ///
+    /// The search order is: `explicit`; `NVCC_<target>`, `NVCC` or `CUDACXX`; `bin` in the
+    /// installation that a variable names; `PATH`; the usual places. If `NVCC_<target>`, `NVCC` or
+    /// `CUDACXX` is `off`, there is no nvcc.
     ///
     /// Returns an error if a named nvcc cannot be used, or if variables name different toolkits.
     pub fn find(
@@ -79,7 +81,7 @@ impl Nvcc {
             }
         }
         if let Some((first, others)) = by_variables.split_first() {
-            // Mixing one toolkit's compiler with another's headers and libraries causes obscure
+            // Mixing one toolkit's compiler with headers and libraries from another causes obscure
             // errors.
             return match others.iter().find(|(_, other)| other.root != first.1.root) {
                 None => Ok(Ok(first.1.clone())),
@@ -109,15 +111,15 @@ impl Nvcc {
         Ok(Self { path: path.to_owned(), root, version, identity })
     }
 
-    /// Returns the major and the minor number of nvcc's version, if the version has the form
-    /// `release <major>.<minor>, …`.
+    /// Returns the major and the minor number of nvcc's version, if its form is `release
+    /// <major>.<minor>, …`.
     pub fn release(&self) -> Option<(u32, u32)> {
         let numbers = self.version.strip_prefix("release ")?.split(',').next()?;
         let (major, minor) = numbers.trim().split_once('.')?;
         Some((major.parse().ok()?, minor.parse().ok()?))
     }
 
-    /// Checks whether nvcc compiles for an architecture. If not, returns nvcc's message.
+    /// Returns nvcc's message if nvcc does not compile for an architecture.
     pub fn refusal(&self, arch: &str, ccbin: &Cxx, probes: &ProbeCache) -> Option<String> {
         let (kind, list) = if arch.starts_with("sm_") {
             ("-cubin", "--list-gpu-code")
@@ -133,7 +135,8 @@ impl Nvcc {
             Ok(answer) => answer.stderr,
             Err(error) => return Some(error.to_string()),
         };
-        // `--dryrun` also prints commands, which start with `#$`; all other lines are the message.
+        // `--dryrun` also prints commands, which start with `#$`. All other lines belong to the
+        // message.
         let mut text: Vec<&str> = text.lines().filter(|line| !line.starts_with("#$")).collect();
         let known = probes.ask(&self.path, &[list]).unwrap_or_default();
         let known: Vec<&str> = known.split_whitespace().collect();
@@ -154,8 +157,10 @@ impl Nvcc {
         program(&self.root.join("bin"), name).unwrap_or_else(|| name.into())
     }
 
-    /// Returns the folders with CUDA's static runtime for the program's target: in the toolkit, or
-    /// else in a toolkit that a variable names, or else from `-L` in nvcc's variables.
+    /// Returns the folders with CUDA's static runtime for the program's target.
+    ///
+    /// They are in the toolkit, or else in a toolkit that a variable names, or else named by `-L`
+    /// in nvcc's variables.
     #[inline]
     pub fn library_folders(&self, cargo: &Cargo) -> Vec<PathBuf> {
         let has_runtime = |folder: &Path| {
@@ -175,7 +180,7 @@ impl Nvcc {
             }
         }
         for flags in NvccFlags::set(cargo) {
-            // The folder may be the next word.
+            // After `-L`, the folder may be the next word.
             let flags = flags.others.replace("-L ", "-L");
             for word in flags.split(' ') {
                 if let Some(folder) = word.strip_prefix("-L").map(Path::new)
@@ -188,8 +193,8 @@ impl Nvcc {
         found
     }
 
-    /// If the toolkit lacks the runtime's headers, and a variable names a folder with these
-    /// headers, returns that folder.
+    /// Returns a folder with the runtime's headers if the toolkit lacks them and a variable names a
+    /// toolkit with such a folder.
     pub fn runtime_headers(&self, cargo: &Cargo) -> Option<PathBuf> {
         for root in self.roots(cargo) {
             let folder = root.join("include");
@@ -200,7 +205,7 @@ impl Nvcc {
         None
     }
 
-    /// Returns the toolkit's folder and the folders that variables name, because some distributions
+    /// Returns the toolkit's folder, and the folders that variables name. Some distributions
     /// install nvcc and CUDA's runtime in separate folders.
     fn roots(&self, cargo: &Cargo) -> Vec<PathBuf> {
         let mut roots = vec![self.root.clone()];
@@ -212,8 +217,8 @@ impl Nvcc {
 }
 
 /// Returns the names of toolkit folders that may contain static libraries for the program's target.
-/// Installed toolkits, toolkits for another host, Python's packages and Windows use different
-/// folders; `aarch64-linux` is for Jetson.
+/// Installed toolkits, toolkits for a different host, Python's packages and Windows use different
+/// folders. `aarch64-linux` is for Jetson.
 #[inline]
 pub fn library_folders(cargo: &Cargo) -> &'static [&'static str] {
     let is_cross = !cargo.host.starts_with(&*cargo.target_arch);
@@ -225,8 +230,8 @@ pub fn library_folders(cargo: &Cargo) -> &'static [&'static str] {
     }
 }
 
-/// Returns the toolkit that nvcc reports, because nvcc may be a script that starts another nvcc. If
-/// nvcc reports none, returns the parent of nvcc's folder.
+/// Returns the toolkit that nvcc reports, because nvcc may be a script that starts a different
+/// nvcc. If nvcc reports none, returns the parent of nvcc's folder.
 fn root(path: &Path, probes: &ProbeCache) -> PathBuf {
     let question = ContentHash::of_parts(&[&super::program::identity(path), "the toolkit"]);
     let known = probes.get(question).filter(|_| !is_wrapper(path));
@@ -256,8 +261,8 @@ fn disagree((first, one): &(String, Nvcc), (second, other): &(String, Nvcc)) -> 
     ))
 }
 
-/// Returns the executable programs with this name in `bin` of the toolkits that variables name,
-/// each with the variable and its value.
+/// Returns the executable programs with this name in the `bin` folders of toolkits that variables
+/// name. Each program comes with the variable and its value.
 pub(super) fn in_roots(name: &str, cargo: &Cargo, log: &mut SearchLog) -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
     for variable in ROOTS {
@@ -275,7 +280,7 @@ pub(super) fn in_roots(name: &str, cargo: &Cargo, log: &mut SearchLog) -> Vec<(S
     found
 }
 
-/// Returns the executable programs with this name in the usual folders: first those of `PATH`, then
+/// Returns the executable programs with this name in the usual folders: first those in `PATH`, then
 /// those of installers, pip and conda.
 pub(super) fn in_folders(
     name: &str,
@@ -296,7 +301,7 @@ pub(super) fn in_folders(
     programs
 }
 
-/// Notes the folders of [`in_folders`], for the message if the program is in none of them.
+/// Logs the folders of [`in_folders`], for the message if the program is in none of them.
 pub(super) fn note_folders(log: &mut SearchLog) {
     log.note("none in PATH");
     let mut places = Vec::new();
@@ -315,7 +320,7 @@ pub(super) fn note_folders(log: &mut SearchLog) {
 const USUAL: &str = "/usr/local/cuda*, /opt/cuda";
 
 /// Returns the toolkits from installers: first the current toolkit, to which `/usr/local/cuda`
-/// links, then the other toolkits, newest first.
+/// links, then the others from newest to oldest.
 fn installed() -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = ["/usr/local/cuda", "/opt/cuda"].map(PathBuf::from).to_vec();
     for (folder, prefix) in
@@ -327,8 +332,8 @@ fn installed() -> Vec<PathBuf> {
     roots
 }
 
-/// Returns the toolkits that pip or conda installed: `nvidia/cu13` among Python's packages, or
-/// conda's environment itself.
+/// Returns the toolkits that pip or conda installed, such as `nvidia/cu13` among Python's packages,
+/// or conda's environment itself.
 fn python_trees(cargo: &Cargo) -> Vec<PathBuf> {
     let mut roots = Vec::new();
     let conda = cargo.user_var("CONDA_PREFIX").map(PathBuf::from);
@@ -345,7 +350,7 @@ fn python_trees(cargo: &Cargo) -> Vec<PathBuf> {
             packages.push(python.join("site-packages"));
             packages.push(python.join("dist-packages"));
         }
-        // On Windows, environments keep packages in this folder.
+        // On Windows, virtual environments keep packages in this folder.
         packages.push(prefix.join("Lib").join("site-packages"));
         for folder in packages {
             roots.extend(numbered(&folder.join("nvidia"), "cu").into_iter().rev());

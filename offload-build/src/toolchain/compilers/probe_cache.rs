@@ -1,8 +1,8 @@
-//! The probe cache, which stores tools' answers. If a build script runs again and nothing has
+//! The probe cache, which stores probe results. If a build script runs again and nothing has
 //! changed, it need not start any tools.
 //!
-//! The cache is a [record](crate::toolchain::files::record) with a line for each answer: the hash
-//! of the question, and the answer. The question includes the tool's identity.
+//! The cache is a [record](crate::toolchain::files::record) with a line for each answer, which
+//! contains the hash of the question, and the answer. The question includes the tool's identity.
 
 use super::program::{identity, is_wrapper};
 use crate::toolchain::exec::probe;
@@ -37,11 +37,11 @@ impl ProbeCache {
         Self { path: None, known: RefCell::default() }
     }
 
-    /// Returns a tool's standard output for these arguments, from the cache if possible. Failures
-    /// are not cached.
+    /// Returns a tool's standard output for these arguments, from the cache if possible. Does not
+    /// cache failures.
     pub fn ask(&self, tool: &Path, args: &[&str]) -> Result<String, String> {
         let question = question(tool, args);
-        // Ignore a wrapper's cached answers: the wrapper may now start a different program.
+        // Ignore a wrapper's cached answers, because the wrapper may now start a different program.
         let known = self.get(question).filter(|_| !is_wrapper(tool));
         known.map_or_else(|| self.ask_anew(tool, args), Ok)
     }
@@ -75,7 +75,7 @@ impl ProbeCache {
     pub(super) fn put(&self, question: ContentHash, answer: &str) {
         self.insert(question, answer.to_owned());
         let known = self.known.borrow();
-        // Ignore errors: without the file, the next run probes the tools again.
+        // Ignore errors, because the next run probes the tools again if the file is missing.
         let _ = self.path.as_ref().map(|path| {
             record::write(path, known.iter().map(|(question, answer)| (question, answer)))
         });

@@ -1,11 +1,11 @@
-//! Reads facts from a program's file: its identity, and whether it starts another program.
+//! Reads facts from a program's file: its identity, and whether the program starts another one.
 
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-/// Returns the identity of a file for rebuild keys: path, size and time of change.
+/// Returns the identity of a file for rebuild keys: its path, size and modification time.
 pub fn identity(tool: &Path) -> String {
     let metadata = fs::metadata(tool).ok();
     let size = metadata.as_ref().map_or(0, fs::Metadata::len);
@@ -18,9 +18,9 @@ pub fn identity(tool: &Path) -> String {
 /// Parts of compilers' and linkers' names. A program with any other name may be a wrapper.
 const COMPILERS: [&str; 8] = ["clang", "gcc", "g++", "c++", "nvcc", "ptxas", "lld", "cl"];
 
-/// Whether a program may start another program, which can change while the file of the first does
-/// not. This applies to scripts, and to links to programs of a different kind. ccache has such
-/// links in folders that precede compilers in `PATH`.
+/// Whether a program may start another one, which can change although the first program's file does
+/// not. This applies to scripts, and to links to programs of a different kind. ccache installs such
+/// links in folders that precede the compilers' folders in `PATH`.
 pub(super) fn is_wrapper(tool: &Path) -> bool {
     let mut start = [0; 2];
     let is_script = File::open(tool).and_then(|mut file| file.read_exact(&mut start)).is_ok()

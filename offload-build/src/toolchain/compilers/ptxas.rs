@@ -1,4 +1,4 @@
-//! `ptxas`, NVIDIA's assembler from PTX to machine code.
+//! Finds `ptxas`, NVIDIA's assembler, which compiles PTX to machine code.
 
 use super::identity::Identity;
 use super::install::{self, ByPip};
@@ -11,7 +11,7 @@ use crate::toolchain::exec::{self, NO_INPUT, probe, program};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// The folders of tools that our install commands create.
+/// The folders that our install commands create, and that may contain ptxas.
 const BY_PIP: &[ByPip] = &[install::PTXAS, install::NVCC, install::OLD_PTXAS];
 
 #[derive(Debug, Clone)]
@@ -25,8 +25,10 @@ impl Ptxas {
     pub const PLACES: &'static str = "OFFLOAD_PTXAS; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, CUDA_TOOLKIT_ROOT_DIR; PATH; \
         /usr/local/cuda*, /opt/cuda; Python's packages; ~/.local/share/offload";
 
-    /// Returns the first ptxas found: `explicit`; `OFFLOAD_PTXAS`; `bin` in the installation that a
-    /// variable names; `PATH`; the usual places that are also searched for nvcc.
+    /// Returns the first ptxas found.
+    ///
+    /// The search order is: `explicit`; `OFFLOAD_PTXAS`; `bin` in the installation that a variable
+    /// names; `PATH`; the usual places, which are also searched for nvcc.
     pub fn find(
         cargo: &Cargo,
         probes: &ProbeCache,
@@ -68,8 +70,8 @@ impl Ptxas {
         Self { path, identity }
     }
 
-    /// Checks whether ptxas supports an architecture. If not, returns ptxas' message. ptxas checks
-    /// the name before reading its input.
+    /// Returns ptxas' message if ptxas does not support an architecture. ptxas checks the name
+    /// before it reads its input.
     pub fn refusal(&self, arch: &str) -> Option<String> {
         let arch = format!("-arch={arch}");
         match probe(&self.path, &[&arch, NO_INPUT, "-o", NO_INPUT].map(OsStr::new), &[]) {

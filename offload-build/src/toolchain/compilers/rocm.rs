@@ -1,4 +1,4 @@
-//! ROCm: HIP's headers, AMD's device libraries, and possibly ROCm's own clang.
+//! Finds ROCm: HIP's headers, AMD's device libraries, and possibly ROCm's own clang.
 
 use super::search::{Found, SearchLog};
 use crate::toolchain::cargo::Cargo;
@@ -12,11 +12,11 @@ pub struct Rocm {
     pub root: PathBuf,
     /// The folder of the device libraries, in LLVM bitcode.
     pub device_libraries: PathBuf,
-    /// The clang that `hipcc` starts: ROCm's own clang, `amdclang++`, or else the system's clang of
-    /// the version that made the device libraries.
+    /// The clang that `hipcc` starts: ROCm's own clang (`amdclang++`), or else the system's clang
+    /// of the version that made the device libraries.
     pub clang: Option<PathBuf>,
-    /// The newest code object version that the device libraries support; `None` if their file names
-    /// do not show it.
+    /// The newest code object version that the device libraries support. `None` if their file names
+    /// do not show the version.
     pub newest_code_object: Option<u32>,
 }
 
@@ -31,9 +31,11 @@ impl Rocm {
     pub const PLACES: &'static str = "the folder above HIPCC; ROCM_PATH, HIP_PATH, ROCM_HOME; above hipcc in PATH; \
         /opt/rocm, /opt/rocm-*; /usr";
 
-    /// Returns the first installation found: from `HIPCC`; from `ROCM_PATH`, `HIP_PATH` or
-    /// `ROCM_HOME`; from a `hipcc` in `PATH`; `/opt/rocm`; the newest `/opt/rocm-*`; `/usr`
-    /// (Debian's packages).
+    /// Returns the first installation found.
+    ///
+    /// The search order is: the folder above `HIPCC`; `ROCM_PATH`, `HIP_PATH` or `ROCM_HOME`; the
+    /// folder above a `hipcc` in `PATH`; `/opt/rocm`; `/opt/rocm-*`, newest first; `/usr` (Debian's
+    /// packages).
     pub fn find(cargo: &Cargo) -> Found<Self> {
         let mut log = SearchLog::default();
         let mut roots: Vec<(String, PathBuf)> = Vec::new();
@@ -90,8 +92,8 @@ impl Rocm {
         Self { root, device_libraries, clang, newest_code_object }
     }
 
-    /// Returns the processors with device libraries. ROCm 7 has one library for all processors, so
-    /// the list is then empty.
+    /// Returns the processors with device libraries of their own. ROCm 7 has one library for all
+    /// processors, so its list is empty.
     #[inline]
     pub fn processors(&self) -> Vec<String> {
         let mut processors = Vec::new();
@@ -129,8 +131,8 @@ fn of_libraries(device_libraries: &Path, cargo: &Cargo) -> Option<PathBuf> {
     found.or_else(|| program(Path::new(&format!("/usr/lib/llvm-{version}/bin")), "clang"))
 }
 
-/// Returns the major version of the clang that wrote this bitcode. The bitcode contains clang's
-/// name and version.
+/// Returns the major version of the clang that wrote this bitcode, which contains clang's name and
+/// version.
 fn clang_version(bitcode: &[u8]) -> Option<u32> {
     let text = String::from_utf8_lossy(bitcode);
     let (_, version) = text.split_once("clang version ")?;
@@ -145,7 +147,7 @@ fn device_libraries(root: &Path, cargo: &Cargo) -> Option<PathBuf> {
     let named = cargo.user_var("HIP_DEVICE_LIB_PATH").map(PathBuf::from);
     let mut folders: Vec<PathBuf> =
         named.into_iter().chain([root.join("amdgcn/bitcode")]).collect();
-    // ROCm 6 and newer keep the device libraries in clang's folder; Debian keeps them with its
+    // ROCm 6 and newer keep the device libraries in clang's folder. Debian keeps them with its
     // other libraries.
     for clang in ["lib/llvm/lib/clang", "llvm/lib/clang"] {
         for version in numbered(&root.join(clang), "").into_iter().rev() {

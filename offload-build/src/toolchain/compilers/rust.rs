@@ -1,5 +1,5 @@
-//! The Rust compiler for GPUs, with the sources of `core`. It differs from the program's compiler,
-//! because targets for GPUs need a nightly.
+//! Finds the Rust compiler for GPUs, with the sources of `core`. It differs from the program's
+//! compiler, because GPU targets need a nightly toolchain.
 
 use super::identity::Identity;
 use super::probe_cache::ProbeCache;
@@ -39,11 +39,11 @@ pub struct NoRust {
 /// The variable that names the rustc for kernels.
 const VARIABLE: &str = "OFFLOAD_RUSTC";
 
-/// The version of Rust that this crate was tested with.
+/// The version of Rust with which this crate was tested.
 const TRIED: &str = "1.96";
 
 impl Rust {
-    /// rustup's toolchain for crates that name no toolchain.
+    /// The name of rustup's toolchain for crates that name none.
     pub const CHANNEL: &'static str = "nightly";
 
     /// The searched places, in order.
@@ -58,7 +58,7 @@ impl Rust {
         probes: &ProbeCache,
         channel: &str,
     ) -> Result<Result<Self, NoRust>, Error> {
-        // rustc and Cargo may be rustup's programs, which start the toolchain that the variable
+        // rustc and Cargo may be rustup's programs, which start the toolchain that RUSTUP_TOOLCHAIN
         // names. They must not download a toolchain during a build.
         let mut env = vec![
             ("RUSTUP_TOOLCHAIN".into(), channel.into()),
@@ -66,7 +66,8 @@ impl Rust {
         ];
         let named = cargo.user_var(VARIABLE);
         let (program, rustc, answer) = if let Some(name) = &named {
-            // The user has chosen this compiler, so allow unstable features.
+            // The user has chosen this compiler, so allow unstable features even if it is not a
+            // nightly.
             env.push(("RUSTC_BOOTSTRAP".into(), "1".into()));
             let start = |rustc: &Path| Ok((rustc.to_owned(), ask(probes, rustc, &env, channel)?));
             let (rustc, answer) = search::named(VARIABLE, Path::new(name), cargo, start)?;
@@ -110,7 +111,7 @@ impl Rust {
             host,
         };
         if !rust.sources().join("core/src/lib.rs").is_file() {
-            // rustup lists installed components in this folder, and puts the sources there.
+            // rustup lists installed components in this folder, and installs the sources to it.
             let folder = rust.sysroot.join("lib/rustlib");
             if folder.is_dir() {
                 cargo.watch(&folder);
@@ -133,7 +134,7 @@ impl Rust {
 
     /// Returns the toolchain with which Cargo compiles the program.
     ///
-    /// Returns an error if its rustc does not start.
+    /// Returns an error if the toolchain's rustc does not start.
     pub fn of_program(cargo: &Cargo, probes: &ProbeCache) -> Result<Self, Error> {
         let rustc = PathBuf::from(cargo.rustc());
         let rustc = exec::named(&rustc, cargo).unwrap_or(rustc);
@@ -142,8 +143,8 @@ impl Rust {
                 format!("the program's compiler {} does not start: {why}", rustc.display());
             Error::new(ErrorKind::ToolNotFound, message)
         })?;
-        // The probed program may be rustup's, which could start a different toolchain for the crate
-        // of kernels.
+        // The probed program may be rustup's, which could start a different toolchain for the
+        // kernel crate.
         let rustc = if answer.real.is_file() { answer.real.clone() } else { rustc };
         let version = answer.version_text.lines().next().unwrap_or_default().to_owned();
         Ok(Self {
@@ -187,7 +188,7 @@ impl Rust {
         names
     }
 
-    /// Returns the reason why rustc does not compile for a processor; `None` if it does.
+    /// Returns the reason why rustc does not compile for a processor, or `None` if it does.
     pub fn refusal(&self, triple: &str, processor: &str) -> Option<String> {
         match self.list(triple) {
             Ok(known) if known.iter().any(|name| name == processor) => None,
@@ -196,13 +197,13 @@ impl Rust {
         }
     }
 
-    /// Returns the second number of the compiler's version: 96 for Rust 1.96.
+    /// Returns the second number of the compiler's version, such as 96 for Rust 1.96.
     pub fn minor(&self) -> Option<u32> {
         self.version.split(' ').nth(1).and_then(minor)
     }
 
-    /// If the compiler's version differs from the tested version, returns a line about it,
-    /// otherwise an empty string.
+    /// Returns a line about the compiler's version if it differs from the tested version, otherwise
+    /// an empty string.
     pub fn age(&self) -> String {
         match (self.minor(), minor(TRIED)) {
             (Some(own), Some(tried)) if own != tried => {
@@ -230,9 +231,9 @@ impl NoRust {
     }
 }
 
-/// Makes Cargo run the build script again after rustup installs a toolchain: rustup then writes a
-/// file into the watched folder. Do not watch rustup's folder of toolchains: Cargo would check all
-/// of its many files.
+/// Tells Cargo to rerun the build script after rustup installs a toolchain, because rustup then
+/// writes a file to the watched folder. Does not watch rustup's folder of toolchains, because Cargo
+/// would check all of its many files.
 fn watch_rustup(cargo: &Cargo) {
     let (named, home) = (cargo.user_var("RUSTUP_HOME"), cargo.user_var("HOME"));
     let folder = match (named, home) {
@@ -254,7 +255,7 @@ struct Answer {
     real: PathBuf,
 }
 
-/// Returns the answers of a rustc, from the cache if the compiler has not changed.
+/// Returns the results of probing a rustc, from the cache if the compiler has not changed.
 fn ask(
     probes: &ProbeCache,
     rustc: &Path,

@@ -1,4 +1,4 @@
-//! The places that a search for a tool tried, and tools that users name.
+//! Logs the places where a search for a tool looked, and starts tools that users name.
 
 use super::install;
 use crate::toolchain::cargo::Cargo;
@@ -7,7 +7,7 @@ use crate::toolchain::exec;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A tool, or the searched places if it is missing.
+/// A tool, or the searched places if the tool is missing.
 pub type Found<T> = Result<T, SearchLog>;
 
 /// The places searched for a tool, in order. If the tool is missing, the message lists them.
@@ -20,17 +20,17 @@ pub struct SearchLog {
 }
 
 impl SearchLog {
-    /// Notes a variable that could have named the tool, but is not set.
+    /// Logs a variable that could have named the tool but is not set.
     pub fn not_set(&mut self, variable: &'static str) {
         self.unset.push(variable);
     }
 
-    /// Notes a description of a place where the tool is not found.
+    /// Logs a description of a place where the tool was not found.
     pub fn note(&mut self, place: impl Into<String>) {
         self.places.push(place.into());
     }
 
-    /// Returns whether a file with the tool's name is executable. If not, notes the file.
+    /// Whether a file with the tool's name is executable. If not, logs the file.
     pub fn is_executable(&mut self, program: &Path) -> bool {
         let is_executable = exec::is_executable(program);
         if !is_executable {
@@ -40,8 +40,7 @@ impl SearchLog {
         is_executable
     }
 
-    /// If the search found a program that is not executable, returns the help for making it
-    /// executable.
+    /// Returns the help for making a program executable, if the search found one that is not.
     pub fn help(&self) -> Option<String> {
         self.not_executable.as_deref().map(install::make_executable)
     }
@@ -62,7 +61,7 @@ impl fmt::Display for SearchLog {
 
 /// Starts the tool that the user names in `by`.
 ///
-/// Returns an error if there is no such file, or if it cannot be used.
+/// Returns an error if the file does not exist or cannot be used as the tool.
 pub(super) fn named<T>(
     by: &str,
     name: &Path,

@@ -7,15 +7,14 @@ use std::path::{Path, PathBuf};
 /// The system's null device: an empty input, and an output that discards everything.
 pub const NO_INPUT: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
-/// Returns the path of a program if the file exists: `name`, or on Windows `name.exe`.
+/// Returns the path of the program `name` (on Windows, `name.exe`), if the file exists.
 pub fn program(folder: &Path, name: &str) -> Option<PathBuf> {
     let path = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     path.is_file().then_some(path)
 }
 
 /// Whether any user may start a file. Tools that unpack a program may lose its executable bit, and
-/// the program then does not start. Windows has no such bit, so every file is treated as
-/// executable.
+/// the program then does not start. Windows has no such bit, so every file counts as executable.
 pub fn is_executable(path: &Path) -> bool {
     #[cfg(unix)]
     return fs::metadata(path)
@@ -25,12 +24,12 @@ pub fn is_executable(path: &Path) -> bool {
 }
 
 /// Returns the path of a tool that a user names. A name without a folder is a program in `PATH`.
-/// Other relative paths start at the package's folder. On Windows, `.exe` is optional.
+/// Other relative paths are relative to the package's folder. On Windows, `.exe` is optional.
 pub fn named(tool: &Path, cargo: &Cargo) -> Option<PathBuf> {
     let is_bare = tool.parent().is_none_or(|parent| parent.as_os_str().is_empty());
     let mut folders = if is_bare { cargo.search_path() } else { vec![PathBuf::new()] };
     for folder in &mut folders {
-        // Make the path absolute, because a tool may start in another folder.
+        // Make the path absolute, because a tool may start in a different folder.
         *folder = cargo.manifest_dir.join(&*folder);
     }
     find(tool, &folders, std::env::consts::EXE_SUFFIX)
@@ -50,8 +49,9 @@ fn find(tool: &Path, folders: &[PathBuf], suffix: &str) -> Option<PathBuf> {
     None
 }
 
-/// Returns the paths in a folder whose names are this prefix and a number, such as `cuda-12.4` or
-/// `cu13`, lowest number first; empty if the folder cannot be read.
+/// Returns the paths in a folder whose names consist of this prefix and a number, such as
+/// `cuda-12.4` or `cu13`. They are sorted by ascending number. The list is empty if the folder
+/// cannot be read.
 pub fn numbered(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let number = |path: &Path| -> Option<Vec<u32>> {
         let rest = path.file_name()?.to_str()?.strip_prefix(prefix)?;

@@ -1,5 +1,5 @@
-//! The compiler launcher: a program that starts compilers, gets their output from a cache
-//! (`sccache`, `ccache`), or runs them on other machines (`icecc`, `distcc`).
+//! The compiler launcher, a program that starts compilers. It may get their output from a cache
+//! (`sccache`, `ccache`) or run them on other machines (`icecc`, `distcc`).
 //!
 //! The launcher does not affect the output, so it is not part of the rebuild keys. Only steps that
 //! read one source and write one object run through the launcher, because no launcher splits larger
@@ -55,7 +55,8 @@ impl Launcher {
         Ok(Some(Self { program, args, text }))
     }
 
-    /// Whether any word of the launcher's command is this name: the first word may be `env`.
+    /// Whether any word of the launcher's command is this name, because the first word may be
+    /// `env`.
     fn is(&self, name: &str) -> bool {
         let is_name = |word: &Path| word.file_stem().is_some_and(|stem| stem == name);
         is_name(&self.program) || self.args.iter().any(|arg| is_name(Path::new(arg)))
@@ -74,8 +75,8 @@ impl Launcher {
         Ok(())
     }
 
-    /// Returns the step with a command that runs through the launcher. If the launcher cannot help
-    /// with this kind of step, returns the step unchanged.
+    /// Returns the step with its command run through the launcher. If the launcher cannot run this
+    /// kind of step, returns the step unchanged.
     pub fn launch(&self, step: &Step) -> Step {
         let is_assembled = step.kind == StepKind::Assemble && self.is("sccache");
         if step.kind != StepKind::Compile && !is_assembled {
@@ -90,8 +91,8 @@ impl Launcher {
                 DepfileBy::Driver | DepfileBy::Cargo => {}
                 // A launcher that uses another machine needs the path of the dependency file to
                 // copy it back, so the driver's options (`-MD`, `-MF`) name the file. The compiler
-                // proper could not write the file, because its folder does not exist on the other
-                // machine.
+                // proper could not write the file, because the file's folder does not exist on the
+                // other machine.
                 DepfileBy::CompilerProper { driver_ignores: false, .. } => {
                     depfile.by = DepfileBy::Driver
                 }
@@ -100,7 +101,8 @@ impl Launcher {
                     // cache nothing.
                     depfile.by = DepfileBy::CompilerProper { driver_ignores: true, system: false };
                     args.extend(depfile.driver_args());
-                    // Without this option, the driver warns that it ignores these options.
+                    // Without this option, the driver warns that it ignores the options for the
+                    // dependency file.
                     args.push("-Wno-unused-command-line-argument".into());
                 }
             }

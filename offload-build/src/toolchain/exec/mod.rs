@@ -1,5 +1,5 @@
-//! Runs processes: determines their order and number, starts compilers through the launcher, and
-//! explains exit statuses.
+//! Runs processes: decides their order and how many run at a time, starts compilers through the
+//! launcher, and explains exit statuses.
 
 mod find;
 mod jobserver;

@@ -1,4 +1,4 @@
-//! Probes: runs a tool that reports facts about itself or the machine.
+//! Runs probes, in which a tool reports facts about itself or the machine.
 
 use super::variables::{NVCC_FLAGS, WITHHELD};
 use std::ffi::{OsStr, OsString};
@@ -14,8 +14,8 @@ pub struct Answer {
     pub stderr: String,
 }
 
-/// Runs a tool with these arguments and an empty standard input, and waits for it. nvcc does not
-/// get flags from the environment, because they could make it refuse a target that it supports.
+/// Runs a tool with these arguments and an empty standard input, and waits for it. nvcc gets no
+/// flags from the environment, because they could make it reject a target that it supports.
 ///
 /// Returns an error if the tool does not start.
 pub fn probe(program: &Path, args: &[&OsStr], env: &[(OsString, OsString)]) -> io::Result<Answer> {

@@ -1,5 +1,5 @@
-//! Sorts the output of tools that succeeded into warnings for users, and output requested with `-v`
-//! and similar options.
+//! Sorts the output of tools that succeeded into warnings for users and output that `-v` and
+//! similar options request.
 
 /// The lines of a tool's output, in order: warnings, and all other lines (`remarks`).
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -13,16 +13,15 @@ pub struct Sorted<'a> {
 enum Line {
     /// The first line of a warning.
     Warning,
-    /// A different message of one line: a remark, or a command that nvcc prints.
+    /// A one-line message that is no warning: a remark, or a command that nvcc prints.
     Remark,
-    /// Lines before a message: `In file included from a.h:1:`, `a.cu: In function 'f':`.
+    /// A line before a message, such as `In file included from a.h:1:` or `a.cu: In function 'f':`.
     Before,
-    /// A continuation of the preceding message: quoted source, a note.
+    /// A continuation of the preceding message, such as quoted source or a note.
     More,
 }
 
-/// Sorts the lines of a tool's output into warnings and other lines. Lines keep their line ends and
-/// colours.
+/// Sorts the lines of a tool's output into warnings and other lines. Lines keep their colours.
 pub fn sort(text: &str) -> Sorted<'_> {
     let lines: Vec<&str> = text.lines().collect();
     let kinds: Vec<Line> =
@@ -41,8 +40,8 @@ pub fn sort(text: &str) -> Sorted<'_> {
             }
         };
         let starts = matches!(kind, Line::Warning | Line::Before) && !is_open;
-        // If this line only introduces a message, or has a position but no severity, the next line
-        // belongs to the same message.
+        // If this line only introduces a message, or contains a position but no severity, the next
+        // line belongs to the same message.
         is_open = *kind == Line::Before
             || *kind == Line::Warning && !says_severity(&without_colours(line));
         // Omit clang's line with the number of warnings for each target.
@@ -78,7 +77,7 @@ pub(super) fn without(text: String, hides: fn(&str) -> bool) -> String {
 }
 
 /// Returns the line of a warning that is the same for each inclusion of a header and each template
-/// instance. If the compiler does not print in English, returns all lines.
+/// instance. If the compiler does not print English, returns all lines.
 pub fn message(warning: &[&str]) -> String {
     let mut all = String::new();
     for line in warning {
@@ -102,13 +101,13 @@ fn kind(line: &str, next: Option<&&str>) -> Line {
     }
     let is_more =
         plain.is_empty() || plain.starts_with([' ', '\t']) || plain.starts_with("Remark: ");
-    // Older clangs do not indent the source that they quote; a line of marks below shows that a
-    // line is quoted.
+    // Older clangs do not indent the source that they quote. A line of marks below a line shows
+    // that the line is quoted.
     let is_quoted = next.is_some_and(|next| is_underline(&without_colours(next)));
     if is_more || is_quoted || has_severity(&plain, "note") {
         return Line::More;
     }
-    // Compilers that print in another language still print the position.
+    // Compilers that print a language other than English still print the position.
     if has_position(&plain) {
         return Line::Warning;
     }
@@ -120,8 +119,8 @@ fn says_severity(line: &str) -> bool {
     has_severity(line, "warning") || has_severity(line, "error")
 }
 
-/// Whether a line is a message with this severity: `a.cu:1:2: warning: …`, `nvcc warning : …`,
-/// `a.cu(1): warning #177-D: …`, `a.cu(1): warning C4996: …`.
+/// Whether a line is a message with this severity, such as `a.cu:1:2: warning: …`, `nvcc warning :
+/// …`, `a.cu(1): warning #177-D: …` or `a.cu(1): warning C4996: …`.
 fn has_severity(line: &str, severity: &str) -> bool {
     line.match_indices(severity).any(|(at, _)| {
         let is_word = at == 0 || line[..at].ends_with([' ', ':']);
@@ -133,7 +132,7 @@ fn has_severity(line: &str, severity: &str) -> bool {
     })
 }
 
-/// Whether a line starts with a file and a position in it: `a.cu:1:2: `.
+/// Whether a line starts with a file and a position in the file, as in `a.cu:1:2: `.
 fn has_position(line: &str) -> bool {
     let mut parts = line.splitn(4, ':').skip(1);
     let is_number = |part: Option<&str>| {
@@ -145,7 +144,7 @@ fn has_position(line: &str) -> bool {
 }
 
 /// Whether a line contains only `^`, `~` and spaces, with which compilers mark a position in the
-/// preceding line.
+/// line above.
 fn is_underline(line: &str) -> bool {
     line.contains('^') && line.chars().all(|c| " \t^~".contains(c))
 }
@@ -168,7 +167,7 @@ fn without_colours(line: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Sorts the lines and checks the result: in this test, lines that start with `!` must belong
+    /// Sorts the lines, and checks the result. In `marked`, lines that start with `!` must belong
     /// to a warning.
     #[track_caller]
     fn check(marked: &str) {

@@ -1,4 +1,4 @@
-//! Runs steps in parallel, as many at a time as Cargo's jobserver allows.
+//! Runs steps in parallel, as many at a time as Cargo's jobserver and the user allow.
 
 use super::jobserver::{Jobserver, Token};
 use super::launcher::Launcher;
@@ -17,7 +17,7 @@ use std::time::Duration;
 /// Settings for running steps. They do not affect the output.
 #[derive(Debug)]
 pub struct How {
-    /// The maximum number of steps that run at a time; the jobserver may allow fewer.
+    /// The maximum number of steps that run at a time. The jobserver may allow fewer.
     pub most: usize,
     /// The jobserver, as the environment describes it. Without a jobserver, the limit is the number
     /// of processors.
@@ -28,17 +28,17 @@ pub struct How {
     pub launcher: Option<Launcher>,
 }
 
-/// The output of a step that succeeded, or that may fail.
+/// The output of a step that succeeded, or the error of a failed step that may fail.
 #[derive(Debug)]
 pub struct Printed {
     /// The file that the step wrote.
     pub output: Option<PathBuf>,
     pub text: String,
-    /// Whether the step failed; if so, the text is the error.
+    /// Whether the step failed. If so, `text` is the error.
     pub failed: bool,
 }
 
-/// The number of an ended step, and its output.
+/// The number of a step that has ended, and its output.
 type Ended = (usize, io::Result<Output>);
 
 /// The steps that have ended, in order. A channel would also work, but takes much longer to
@@ -55,7 +55,7 @@ impl Events {
         self.came.notify_one();
     }
 
-    /// Waits for the next step to end, at most for this time.
+    /// Waits at most this long for the next step to end.
     fn next(&self, at_most: Option<Duration>) -> Option<Ended> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         while waiting.is_empty() {
@@ -81,11 +81,12 @@ impl Events {
 /// compiler's run time.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Runs all steps, each after the steps in its `after`. If several steps can start, the step with
-/// the longest chain of waiting steps starts first. `work` is the amount of work of each step, in
-/// any unit. After a failure, only steps of other modules start, and only those with `goes_on`.
-/// Calls `ended` with the number of each step that succeeded, or that failed and may fail. Returns
-/// the output of the tools that succeeded.
+/// Runs all steps, each after the steps in its `after`. Returns what the tools printed.
+///
+/// If several steps can start, the one with the longest chain of waiting steps starts first. `work`
+/// is the amount of work in each step, in any unit. After a failure, only steps of other modules
+/// start, and only those with `goes_on`. Calls `ended` with the number of each step
+/// that succeeded, or that failed and may fail.
 ///
 /// Returns an error with the command line and the complete text of each failed tool, at most one
 /// for each module.
@@ -101,7 +102,7 @@ pub fn run(
     let jobserver = how.jobserver.as_ref().map(|auth| Jobserver::open(auth));
     let most = match jobserver {
         Some(Some(_)) => usize::MAX,
-        // Like a nested make that cannot reach its parent's jobserver: run one job.
+        // Run one job, like a nested make that cannot reach its parent's jobserver.
         Some(None) => 1,
         None => thread::available_parallelism().map_or(1, usize::from),
     };
@@ -150,8 +151,8 @@ struct State<'a> {
     ended: Vec<bool>,
     waiting: Vec<usize>,
     running: usize,
-    /// Tokens from the jobserver, for all running steps except one: a process under a jobserver
-    /// starts with one token.
+    /// Tokens from the jobserver, for all running steps except one. A process under a jobserver may
+    /// run one job without a token.
     tokens: Vec<Token>,
     printed: Vec<Printed>,
     /// The numbers of the modules that failed.
@@ -161,14 +162,14 @@ struct State<'a> {
 }
 
 impl State<'_> {
-    /// Returns the step to run: if there is a compiler launcher, the command goes through it.
+    /// Returns the step to run. Its command runs through the compiler launcher, if there is one.
     fn step(&self, index: usize) -> Step {
         let step = &self.steps[index];
         self.how.launcher.as_ref().map_or_else(|| step.clone(), |launcher| launcher.launch(step))
     }
 
-    /// Returns the step to start next: among the steps that need not wait for other steps, the step
-    /// with the most work ahead. In a tie, returns the first of these steps.
+    /// Returns the step to start next. Among the steps that need not wait, this is the one with the
+    /// most work ahead. In a tie, returns the first of them.
     fn next(&self) -> Option<usize> {
         let mut next: Option<usize> = None;
         for &step in &self.waiting {
@@ -192,8 +193,8 @@ impl State<'_> {
         }
     }
 
-    /// Starts the steps that may start now. Returns whether more steps could start if the jobserver
-    /// had a token.
+    /// Starts the steps that may start now. Returns whether another step could start if the
+    /// jobserver had a token.
     fn start(&mut self, events: &Arc<Events>) -> Result<bool, Error> {
         let mut needs_token = false;
         while self.running < self.most {
@@ -220,7 +221,8 @@ impl State<'_> {
             let colour =
                 self.how.colour && matches!(step.kind, StepKind::Compile | StepKind::Generate);
             thread::spawn(move || {
-                // Remove an earlier run's output: it could be mistaken for this step's output.
+                // Remove an earlier run's output, because it could be mistaken for this step's
+                // output.
                 if let Some(output) = &step.output {
                     let _ = fs::remove_file(output);
                     let _ = fs::remove_file(status::crash_report(output));
@@ -240,14 +242,13 @@ impl State<'_> {
                 for name in WITHHELD {
                     command.env_remove(name);
                 }
-                // By default, clang writes crash reports to the system's folder for temporary
-                // files. Use the folder of the output instead.
+                // By default, clang writes crash reports to the system's temporary folder. Use the
+                // folder of the output instead.
                 if let Some(folder) = step.output.as_deref().and_then(Path::parent) {
                     command.env("CLANG_CRASH_DIAGNOSTICS_DIR", folder);
                 }
                 // The pipe is not a terminal, so the compiler needs an option for colours. The
-                // rebuild key's command line omits this option, so that colours cause no new
-                // compilation.
+                // rebuild key omits this option, so that colours cause no recompilation.
                 command.args(colour.then_some("-fdiagnostics-color=always"));
                 let mut output = command.output();
                 if let Some(option) = step.otherwise

@@ -1,12 +1,12 @@
-//! Arguments of nvcc, which starts its compilers through a shell. nvcc quotes only some of the
-//! shell's special characters, and only in some arguments.
+//! Prepares arguments for nvcc, which starts its compilers through a shell. nvcc quotes only some
+//! of the shell's special characters, and only in some arguments.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// Returns the argument with which `-Xcompiler` passes this option to the host compiler. First
-/// nvcc, then the shell removes a backslash before a character.
+/// Returns the argument with which `-Xcompiler` passes this option to the host compiler. nvcc and
+/// then the shell each remove a backslash before a character.
 pub fn through_nvcc(option: &str) -> OsString {
     let mut escaped = String::new();
     for c in option.chars() {
@@ -18,16 +18,16 @@ pub fn through_nvcc(option: &str) -> OsString {
     escaped.into()
 }
 
-/// Prepares a path for nvcc, `fatbinary`, or clang's `-include`, which do not quote this argument.
-/// If the path of the working folder also contains special characters, returns a path relative to
-/// the working folder. Otherwise returns the argument unchanged.
+/// Prepares a path for nvcc, `fatbinary`, or clang's `-include`, which do not quote it. If the path
+/// of the working folder also contains special characters, returns a path relative to the working
+/// folder. Otherwise returns the argument unchanged.
 pub fn plain_path(arg: OsString) -> OsString {
     let folder = env::current_dir().ok();
     folder.and_then(|folder| relative(&arg, &folder)).unwrap_or(arg)
 }
 
 /// Returns a path, or an option `-I` with a path, relative to the folder. Returns `None` unless the
-/// path of a common parent folder contains special characters.
+/// path of their common parent folder contains special characters.
 fn relative(arg: &OsStr, folder: &Path) -> Option<OsString> {
     let arg = arg.to_str()?;
     let (option, path) = arg.strip_prefix("-I").map_or(("", arg), |path| ("-I", path));

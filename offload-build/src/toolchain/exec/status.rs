@@ -24,7 +24,8 @@ pub fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<Stri
         text = remarks::without(text, hides);
     }
     if let Some(folder) = &step.folder {
-        // rustc names files relative to this folder, but the program also has a folder `src`.
+        // rustc names files relative to this folder, but the program's package also has a folder
+        // `src`.
         text = text.replace("--> src/", &format!("--> {}/src/", folder.display()));
     }
     let ending = if output.status.success() {
@@ -58,8 +59,8 @@ fn help(text: &str) -> Option<&'static str> {
     Some(row.2)
 }
 
-/// Advice. Each row contains words of a message, words of the source lines that compilers print
-/// with the message, and the help.
+/// The help for messages. Each row contains words of a message, words of the source lines that
+/// compilers print with the message, and the help.
 const HELP: [(&[&str], &[&str], &str); 8] = [
     (
         &["amd_detail/"],
@@ -118,20 +119,22 @@ const HOST: &str = "a pack contains only kernels, but this source also has host 
                     library:\n  \
                     Build::new().compiler(Compiler::Nvcc).file(\"kernels/k.cu\").compile_static(\"k\")";
 
-/// Lines that LLVM's programs print with a crash report: the first line for an assertion or a
-/// signal, the second for an error inside clang's compiler. (clang also requests a bug report if
-/// ptxas has refused a source, but that is not a crash.)
+/// Lines that LLVM's programs print with a crash report: the first for an assertion or a signal,
+/// the second for an error inside clang's compiler. (clang also requests a bug report if ptxas
+/// rejects a source, but that is not a crash.)
 const CRASH_REPORTS: [&str; 2] =
     ["PLEASE submit a bug report", "clang frontend command failed with exit code 70"];
 
-/// LLVM's report of a call in SPIR-V to a function that is only declared. The call follows:
-/// `%4:fid = OpFunctionCall %5:type, @_Z5twicef, %3:fid`.
+/// LLVM's report of a call in SPIR-V to a function that is only declared. After this text, LLVM
+/// prints the call: `%4:fid = OpFunctionCall %5:type, @_Z5twicef, %3:fid`.
 const UNKNOWN_FUNCTION: &str = "Unknown function in:";
 
-/// Returns an error message of two lines about a crash of clang, or of one line if the source lacks
-/// a function. Writes the crash report to a file in the folder of the expected output, because the
-/// report is long and is for clang's developers, not for users. Returns `None` if clang did not
-/// crash, if the step has no output, or if the report cannot be written.
+/// Returns a two-line error message about a crash of clang, or a one-line message if the source
+/// lacks a function.
+///
+/// Writes the crash report to a file in the folder of the expected output. The report is long, and
+/// meant for clang's developers, not for users. Returns `None` if clang did not crash, if the step
+/// has no output, or if the report cannot be written.
 fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
     if !CRASH_REPORTS.iter().any(|report| text.contains(report)) {
         return None;
@@ -145,7 +148,7 @@ fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
     let log = crash_report(step.output.as_deref()?);
     let program = step.program.display();
     fs::write(&log, format!("{text}\n{program} {ending}; the command was\n  {step}\n")).ok()?;
-    // Omit addresses, which differ each time: "fatal error: error in backend: Cannot select:
+    // Omit addresses, which differ each time, as in "fatal error: error in backend: Cannot select:
     // 0x5581…".
     let reason = reason.map_or(String::new(), |reason| {
         format!(" ({})", reason.split(": 0x").next().unwrap_or(reason))
@@ -165,7 +168,7 @@ pub(super) fn crash_report(output: &Path) -> PathBuf {
     path.into()
 }
 
-/// The start of nvcc's messages about its own command line.
+/// The prefix of nvcc's messages about its own command line.
 const NVCC_REFUSES: &str = "nvcc fatal";
 
 /// Describes the flags that nvcc gets from the environment, because nvcc's message may be about
@@ -184,7 +187,7 @@ fn flags_of_variables(step: &Step) -> String {
     text
 }
 
-/// If the step's output file is missing or empty, returns a message about it.
+/// Returns a message if the step's output file is missing or empty.
 fn unwritten(step: &Step) -> Option<String> {
     let path = step.output.as_deref()?;
     match fs::metadata(path) {
@@ -231,7 +234,7 @@ fn signal(_: ExitStatus) -> Option<i32> {
     None
 }
 
-/// Returns `crashed with signal 11 (SIGSEGV)`, or `was killed by` and the signal.
+/// Returns text such as `crashed with signal 11 (SIGSEGV)`, or `was killed by` and the signal.
 fn by_signal(signal: i32) -> String {
     let verb = if is_kill(signal) { "was killed by" } else { "crashed with" };
     #[cfg(unix)]

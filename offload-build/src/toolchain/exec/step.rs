@@ -1,4 +1,5 @@
-//! One process of a build, as data: its command, its output, and the steps that it waits for.
+//! Represents one process of a build as data: its command, its output, and the steps that it waits
+//! for.
 
 use super::shell::plain_path;
 use super::variables::NVCC_FLAGS;
@@ -14,7 +15,7 @@ pub struct Step {
     /// The arguments, without those from [`Step::depfile`].
     pub args: Vec<OsString>,
     pub env: Vec<(OsString, OsString)>,
-    /// The folder in which the tool starts; `None` for the build script's folder.
+    /// The folder in which the tool starts. `None` for the build script's folder.
     pub folder: Option<PathBuf>,
     /// Environment variables of this process that the tool does not get. They are removed before
     /// `env` is set.
@@ -24,18 +25,18 @@ pub struct Step {
     pub depfile: Option<Depfile>,
     /// The steps that must end before this step starts, as positions in the list of all steps.
     pub after: Vec<usize>,
-    /// The help to add to the tool's message if the tool fails; empty if there is no help.
+    /// The help to add to the tool's message if the tool fails. Empty if there is none.
     pub help: String,
-    /// Work of this process before the tool starts, such as writing the tool's input.
+    /// The work that this process does before the tool starts, such as writing the tool's input.
     pub prepare: Option<Prepare>,
-    /// Whether to hide a warning with these lines from users; `None` if all are shown.
+    /// Tells whether to hide a warning with these lines from users. `None` to show all warnings.
     pub hides: Option<fn(&str) -> bool>,
-    /// An option with which the tool runs again if its first run fails.
+    /// An option to add for a second run if the tool's first run fails.
     pub otherwise: Option<&'static str>,
     /// The number of the module that the step is for.
     pub module: usize,
-    /// Whether the step also starts after another module has failed, to report the errors of its
-    /// own module.
+    /// Whether the step also starts after a different module has failed, to report its own module's
+    /// errors.
     pub goes_on: bool,
 }
 
@@ -61,21 +62,21 @@ pub enum StepKind {
     /// clang or the host's C++ compiler reads one source and writes one object or bitcode file.
     Compile,
     /// clang generates code for all sources of an image, or compiles the host part of a source and
-    /// includes images. Compiler launchers do not know that these images are inputs.
+    /// includes images. Compiler launchers do not detect that these images are inputs.
     Generate,
     /// A linker makes an image from objects, or `fatbinary` makes one file from images.
     Link,
     /// ptxas makes machine code from PTX.
     Assemble,
-    /// Cargo compiles a crate of kernels, with its dependencies.
+    /// Cargo compiles a kernel crate with its dependencies.
     Cargo,
     /// nvcc makes an image or an object, or links device code.
     Nvcc,
     /// clang lists the includes of a source, but compiles nothing.
     Scan,
-    /// clang describes the declarations of a source. This step prints no errors: the compilation of
-    /// the source reports them. If another compiler makes the image, clang may refuse the source;
-    /// that is not an error of the build.
+    /// A compiler describes the declarations in a source. This step's errors are not printed,
+    /// because the compilation of the source reports them. If `may_fail`, the compiler may reject
+    /// the source without failing the build.
     Describe { may_fail: bool },
 }
 
@@ -99,14 +100,14 @@ pub struct Depfile {
 pub enum DepfileBy {
     /// The driver, with `-MD`.
     Driver,
-    /// Cargo, without an option: it writes a dependency file beside each library.
+    /// Cargo, without an option, because it writes a dependency file beside each library.
     Cargo,
     /// clang's compiler proper, with options that bypass clang's driver. In HIP mode, clang 22's
     /// driver ignores `-MF` for device code.
     CompilerProper {
         driver_ignores: bool,
-        /// Whether the file also lists headers of system folders: `-isystem` and `C_INCLUDE_PATH`
-        /// may name users' folders.
+        /// Whether the file also lists headers in system folders, because `-isystem` and
+        /// `C_INCLUDE_PATH` may name users' folders.
         system: bool,
     },
 }
@@ -163,7 +164,7 @@ impl Step {
         }
     }
 
-    /// Whether Cargo compiles a crate in this step: Cargo then writes the dependency file.
+    /// Whether Cargo compiles a crate in this step. If so, Cargo writes the dependency file.
     pub fn is_of_crate(&self) -> bool {
         self.depfile.as_ref().is_some_and(|file| file.by == DepfileBy::Cargo)
     }
@@ -210,7 +211,7 @@ impl Step {
         args
     }
 
-    /// Returns the arguments to pass to the program. For nvcc, they have a form that its shell
+    /// Returns the arguments to pass to the program. nvcc's arguments get a form that nvcc's shell
     /// understands.
     pub(super) fn passed_args(&self) -> Vec<OsString> {
         let mut args = self.all_args();

@@ -10,13 +10,14 @@
 //! | `INCLUDE`, `LIB`, `LIBPATH`, `CL`, `_CL_` | Visual Studio's compiler | inputs |
 //! | `DEPENDENCIES_OUTPUT`, `SUNPRO_DEPENDENCIES` | GCC, clang: a second dependency file | withheld |
 //!
-//! When an input changes, Cargo runs the build script again, and the build makes new images in
-//! place of those made with the earlier value. Probes run without nvcc's variables. (GCC 12 manual,
-//! "Environment Variables Affecting GCC"; clang 22 man page; nvcc 13.5 documentation.)
+//! When an input changes, Cargo reruns the build script, and the build makes new images to replace
+//! those made with the earlier value. Probes run without nvcc's variables. Sources: the GCC 12
+//! manual, "Environment Variables Affecting GCC"; the clang 22 man page; the nvcc 13.5
+//! documentation.
 
 use crate::toolchain::cargo::Cargo;
 
-/// The variables that list header folders. They are inputs of every compilation, by any compiler.
+/// The variables that list header folders. They are inputs of every compilation with any compiler.
 pub const HEADER_FOLDERS: [&str; 6] = [
     "CPATH",
     "C_INCLUDE_PATH",
@@ -48,8 +49,8 @@ pub(super) const NVCC_FLAGS: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLA
 /// The variables that are removed from the environment of every step.
 pub(super) const WITHHELD: [&str; 2] = ["DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"];
 
-/// Options of nvcc and clang whose value names GPUs, after `=` in the same word or, for nvcc, in
-/// the next word.
+/// Options of nvcc and clang whose value names GPUs. The value follows `=` in the same word or, for
+/// nvcc, is the next word.
 const GPU_OPTIONS: [&str; 8] = [
     "-arch",
     "--gpu-architecture",
@@ -89,8 +90,8 @@ fn split(words: Vec<&str>) -> (Vec<String>, Vec<&str>) {
 
 /// A variable of `NVCC_FLAGS` that is set.
 ///
-/// nvcc adds the flags in this variable to every command. If the flags name a GPU, nvcc refuses a
-/// command for a cubin, because it would have to make two images. In other commands, nvcc makes an
+/// nvcc adds the flags in this variable to every command. If the flags name a GPU, nvcc rejects a
+/// command for a cubin, because it would have to make two images. For other commands, nvcc makes an
 /// image for a GPU that the build does not list. The build therefore removes options that name GPUs
 /// from the variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,7 +124,7 @@ impl NvccFlags {
         set
     }
 
-    /// Splits a value as nvcc does: at spaces, ignoring quotes.
+    /// Splits a value as nvcc does, at spaces and without regard to quotes.
     fn of(name: &'static str, value: String) -> Self {
         let words = value.split(' ').filter(|word| !word.is_empty()).collect();
         let (gpu_options, others) = split(words);
@@ -133,8 +134,8 @@ impl NvccFlags {
     /// Returns the targets that the options name, in the form of `OFFLOAD_ARCH`. nvcc does not
     /// allow a dot in names, as in `sm_9.0`.
     fn targets(&self) -> Vec<String> {
-        // If an option has a `code` list, only this list determines the images; the virtual
-        // architecture has no image.
+        // If an option contains a `code` list, only this list determines the images. The virtual
+        // architecture then gets no image.
         let mut lists = Vec::new();
         for option in self.gpu_options.split(" -") {
             if let Some((_, code)) =

@@ -1,5 +1,5 @@
 //! Writes a build's files, and lists folders. If an error or a signal ends the build, each file has
-//! been written completely or not at all; a power cut may leave an empty file. Files whose contents
+//! been written completely or not at all. A power cut may leave an empty file. Files whose contents
 //! do not change are not written.
 
 pub mod record;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Writes a small file, unless it already has these bytes.
+/// Writes a small file, unless it already contains these bytes.
 pub fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     if fs::read(path).is_ok_and(|old| old == bytes) {
         return Ok(());
@@ -33,7 +33,7 @@ pub fn make_folder(folder: &Path) -> Result<(), Error> {
     fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))
 }
 
-/// Gives a file a second name in another folder, or copies the file if links are impossible.
+/// Creates a hard link to a file in a different folder, or copies the file if links are impossible.
 #[inline]
 pub fn link_or_copy(from: &Path, to: &Path) -> Result<(), Error> {
     remove(to)?;
@@ -45,9 +45,9 @@ pub fn remove(path: &Path) -> Result<(), Error> {
     remove_file(path).map_err(|error| Error::io("remove the old", path, error))
 }
 
-/// Writes a file under a temporary name, and renames it when it is complete. Several threads of one
-/// build script, and the script of an interrupted build, may write the same file, so each writer
-/// uses a separate temporary name.
+/// Writes a file under a temporary name, and renames the file when it is complete. Several threads
+/// of one build script, and the script of an interrupted build, may write the same file. Each
+/// writer therefore uses a separate temporary name.
 pub fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<()>,
@@ -57,7 +57,7 @@ pub fn write_whole(
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}-{number}.part", process::id()));
     let temporary = PathBuf::from(temporary);
-    // If a file with this name exists, it is from an interrupted process with the same process ID.
+    // An existing file with this name is from an interrupted process with the same process ID.
     let made = remove_file(&temporary)
         .and_then(|()| OpenOptions::new().write(true).create_new(true).open(&temporary));
     let written =
@@ -68,18 +68,18 @@ pub fn write_whole(
     })
 }
 
-/// Whether to leave an entry out of a tree. The arguments are its path from the tree's folder and
-/// its full path.
+/// Whether to leave an entry out of a tree. The arguments are the entry's path relative to the
+/// tree's folder, and its full path.
 pub type IsLeftOut = fn(&str, &Path) -> bool;
 
-/// Whether a folder is marked as a cache of files that programs can make again. Cargo marks its
+/// Whether a folder is marked as a cache of files that programs can regenerate. Cargo marks its
 /// build folder this way.
 pub fn is_cache(folder: &Path) -> bool {
     folder.join("CACHEDIR.TAG").is_file()
 }
 
-/// Returns the sorted names in a folder; empty if the folder cannot be read. The empty path is the
-/// working folder.
+/// Returns the sorted names in a folder. The list is empty if the folder cannot be read. An empty
+/// path means the working folder.
 pub fn entries(folder: &Path) -> Vec<String> {
     let read = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let mut names = Vec::new();
@@ -113,7 +113,7 @@ struct Tree {
 impl Tree {
     /// Adds the files in a folder, with `inside` before their names.
     fn add(&mut self, folder: &Path, inside: &str) -> Option<()> {
-        // A folder that cannot be read has no entries.
+        // A folder that cannot be read counts as empty.
         let real = folder.canonicalize().unwrap_or_default();
         if self.around.contains(&real) {
             self.files.push(inside.to_owned());
@@ -187,7 +187,7 @@ mod tests {
         fs::write(path("beside/x.txt"), "").unwrap();
         symlink("../beside", path("in/b")).unwrap();
         symlink("../nowhere", path("in/.#lock")).unwrap();
-        // Each of these links leads to an endless cycle.
+        // Following these links would never end.
         symlink("../a", path("in/a/again")).unwrap();
         symlink("..", path("in/a/up")).unwrap();
         symlink("../in", path("beside/back")).unwrap();

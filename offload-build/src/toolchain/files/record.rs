@@ -1,6 +1,6 @@
-//! Records: text files in `OUT_DIR` that a build script writes for its later runs.
+//! Reads and writes records: text files in `OUT_DIR` that a build script writes for its later runs.
 //!
-//! The first line contains this crate's version, because another version may work differently.
+//! The first line contains this crate's version, because a different version may work differently.
 //! Every other line consists of a word, a space, and a text with escaped line ends.
 
 use super::write_if_changed;
@@ -11,8 +11,8 @@ use std::path::Path;
 
 const FIRST_LINE: &str = concat!("offload-record ", env!("CARGO_PKG_VERSION"));
 
-/// Returns the lines of a record, in order; `None` if this crate version has not written the
-/// record.
+/// Returns the lines of a record, in order, or `None` if this version of the crate has not written
+/// the record.
 pub fn read(path: &Path) -> Option<Vec<(String, String)>> {
     let text = fs::read_to_string(path).ok()?;
     let mut lines = text.lines();
@@ -25,7 +25,8 @@ pub fn read(path: &Path) -> Option<Vec<(String, String)>> {
     Some(read)
 }
 
-/// Writes a record, unless it already has these lines. A word contains no space or line end.
+/// Writes a record, unless it already contains these lines. Words must not contain spaces or line
+/// ends.
 pub fn write<W: Display, T: AsRef<str>>(
     path: &Path,
     lines: impl IntoIterator<Item = (W, T)>,

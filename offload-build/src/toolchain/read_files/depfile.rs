@@ -1,10 +1,10 @@
-//! Dependency files, as written by `-MD`: `target: file file \` with `\ ` for a space and `$$` for
-//! a dollar sign. A TAB is part of a file name: clang writes it unchanged, gcc with a backslash
-//! before it. Neither compiler puts a TAB between files.
+//! Reads dependency files, as compilers write them for `-MD`. They contain `target: file file \`,
+//! with `\ ` for a space and `$$` for a dollar sign. A TAB is part of a file name. clang writes it
+//! unchanged, and gcc adds a backslash before it. Neither compiler writes a TAB between files.
 
 use std::path::PathBuf;
 
-/// Returns the files that the first rule depends on.
+/// Returns the files that the first rule lists after its target.
 pub fn parse(text: &str) -> Vec<PathBuf> {
     // The target is the fixed word after `-MT`, which `exec::step` sets.
     let Some((_, rest)) = text.split_once(": ") else { return Vec::new() };

@@ -1,16 +1,16 @@
-//! The folders in which compilers searched for files, and the names of these files. If a file with
-//! one of these names is added later, a compiler may read it in place of another file, or for the
-//! first time.
+//! Records the folders in which compilers searched for files, and the names of these files. If a
+//! file with one of these names is added later, a compiler may read it, perhaps instead of a
+//! different file.
 
 use super::seen::Seen;
 use crate::toolchain::hash::{ContentHash, Parts};
 use std::path::{Component, Path, PathBuf};
 
-/// The maximum number of names to look up one by one; for more names, list the folder.
+/// The maximum number of names to look up one by one. For more names, list the folder first.
 const FEW: usize = 8;
 
-/// Names, and the folders to search for each name. Only the set of existing files matters, not the
-/// order in which compilers search.
+/// Names, and the folders in which to search for each name. Only the set of existing files matters,
+/// not the order in which compilers search.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Lookup {
     pub folders: Vec<PathBuf>,
@@ -34,7 +34,7 @@ impl Lookup {
         }
     }
 
-    /// Returns a hash that shows which names exist in which folders.
+    /// Returns a hash that depends on which names exist in which folders.
     pub fn state(&self, seen: &Seen) -> ContentHash {
         let mut state = Parts::default();
         for folder in &self.folders {
@@ -49,7 +49,7 @@ impl Lookup {
 
     /// Returns the names that exist in a folder.
     pub fn found(&self, folder: &Path, seen: &Seen) -> Vec<PathBuf> {
-        // For many names, list the folder first: it usually lacks most of these files.
+        // For many names, list the folder first, because it usually lacks most of the files.
         let entries = (self.names.len() > FEW).then(|| seen.entries(folder));
         let may_be_there = |name: &Path| match (&entries, name.components().next()) {
             (Some(entries), Some(Component::Normal(first))) => {
@@ -73,8 +73,8 @@ impl Lookup {
     }
 }
 
-/// Returns the name with which a source includes a file of this folder. The empty folder is the
-/// working folder, and no absolute path is in it.
+/// Returns the name with which a source includes a file in this folder. The empty path means the
+/// working folder, which contains no absolute path.
 pub fn name_in<'a>(file: &'a Path, folder: &Path) -> Option<&'a Path> {
     let name = file.strip_prefix(folder).ok()?;
     (!name.has_root() && !name.as_os_str().is_empty()).then_some(name)

@@ -1,5 +1,5 @@
-//! References in a source to other files: references that no dependency file lists, and references
-//! whose form determines where a compiler searches.
+//! Finds a source's references to other files: those that no dependency file lists, and those whose
+//! form determines where a compiler searches.
 //!
 //! | text | meaning |
 //! |---|---|
@@ -9,13 +9,13 @@
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Mentions {
-    /// The names of files that are tested for with `__has_include` or `__has_embed`.
+    /// The names of files for which the source tests with `__has_include` or `__has_embed`.
     pub asked: Vec<String>,
-    /// Whether a source tests for a header whose name is a macro.
+    /// Whether the source tests for a file whose name is a macro.
     pub asks_for_any: bool,
     /// The names in quotes in `#include` and `__has_include`.
     pub quoted: Vec<String>,
-    /// Whether the file includes a header whose name is a macro.
+    /// Whether the source includes a header whose name is a macro.
     pub quotes_any: bool,
     /// The names of files that the assembler reads.
     pub assembled: Vec<String>,
@@ -70,7 +70,7 @@ impl Mentions {
     }
 }
 
-/// Returns the name between the first byte and this end mark.
+/// Returns the name after the first byte and before this end mark.
 fn name(argument: &[u8], end: u8) -> String {
     let name = argument[1..].split(|byte| *byte == end || *byte == b'\n').next();
     String::from_utf8_lossy(name.unwrap_or_default()).into_owned()
@@ -79,8 +79,8 @@ fn name(argument: &[u8], end: u8) -> String {
 fn behind<'a>(text: &'a [u8], word: &str) -> Vec<&'a [u8]> {
     let word = word.as_bytes();
     let mut found = Vec::new();
-    // Without optimization, each step of an iterator, and a comparison of the whole word, would be
-    // a function call.
+    // Use an index, and compare the first byte inline. Without optimization, each step of an
+    // iterator, and each comparison of the whole word, would be a function call.
     let mut at = 0;
     while at < text.len() {
         if text[at] == word[0] {
@@ -91,8 +91,8 @@ fn behind<'a>(text: &'a [u8], word: &str) -> Vec<&'a [u8]> {
     found
 }
 
-/// Returns the quoted string after white space. In inline assembly, which is a C string, a
-/// backslash precedes each quote.
+/// Returns the quoted string that follows white space. In inline assembly, which is a C string, a
+/// backslash precedes each quotation mark.
 fn quoted(rest: &[u8]) -> Option<String> {
     let argument = rest.trim_ascii_start();
     (argument.len() < rest.len()).then_some(())?;

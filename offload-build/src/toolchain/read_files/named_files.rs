@@ -1,4 +1,4 @@
-//! Files and folders named in the flags of build.rs.
+//! Finds the files and folders that compiler flags name.
 
 use crate::toolchain::exec::words;
 use std::fs;
@@ -7,13 +7,13 @@ use std::path::PathBuf;
 /// The files and header folders that compiler flags name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct NamedFiles {
-    /// Existing files. They are inputs, whatever the flag means.
+    /// Existing files. They are inputs, whatever the flag that names them means.
     pub files: Vec<PathBuf>,
     /// Folders to search for headers, including missing folders.
     pub include_folders: Vec<PathBuf>,
 }
 
-/// Options that name a header folder, in the same word (`-Ifolder`) or in the next.
+/// Options that name a header folder, in the same word (`-Ifolder`) or in the next one.
 const INCLUDE_OPTIONS: [&str; 9] = [
     "-I",
     "-isystem",
@@ -37,13 +37,13 @@ const PASS_ON: [&str; 7] = [
     "-Xlinker",
 ];
 
-/// The maximum depth of nested response files: a response file (`@file`) may name another response
-/// file. Only files that name each other in a cycle are nested more deeply.
+/// The maximum depth of nested response files. A response file (`@file`) may name another one. Only
+/// files that name each other in a cycle are nested more deeply.
 const DEPTH: u32 = 8;
 
 impl NamedFiles {
-    /// Returns the files and folders that these flags name, in order. As with compilers, relative
-    /// paths start at the working folder.
+    /// Returns the files and folders that these flags name, in order. As in compilers, relative
+    /// paths are relative to the working folder.
     pub fn of(flags: &[&str]) -> Self {
         let mut named = Self::default();
         named.add(flags, DEPTH);

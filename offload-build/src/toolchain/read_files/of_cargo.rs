@@ -1,4 +1,4 @@
-//! Reads which environment variables a crate depends on, from files in the folder in which Cargo
+//! Finds the environment variables on which a crate depends, in files that Cargo wrote when it
 //! built the crate.
 //!
 //! | file | contents |
@@ -10,13 +10,13 @@ use crate::toolchain::files;
 use std::fs;
 use std::path::Path;
 
-/// The facts about all crates in a folder in which Cargo built.
+/// The facts about all crates that Cargo built in a folder.
 #[derive(Debug, Default)]
 pub struct OfCargo {
-    /// The names of the environment variables that the crates and their build scripts depend on.
+    /// The names of the environment variables on which the crates and their build scripts depend.
     pub variables: Vec<String>,
-    /// Paths of build scripts' outputs: first those with an instruction about rebuilds, then the
-    /// others.
+    /// The paths of build scripts' outputs: first those that contain a `rerun-if` instruction, then
+    /// the others.
     scripts: [Vec<String>; 2],
 }
 
@@ -56,11 +56,12 @@ impl OfCargo {
         }
     }
 
-    /// Whether a package's build script tells Cargo which inputs it has. Otherwise, Cargo runs the
-    /// script again when any file of the package changes. Cargo keeps the outputs of earlier script
-    /// versions, so all outputs must have instructions.
+    /// Whether a package's build script tells Cargo what its inputs are. Otherwise, Cargo reruns
+    /// the script when any file of the package changes. Cargo keeps the outputs of earlier script
+    /// versions, so all outputs must contain `rerun-if` instructions.
     pub fn has_rules_of(&self, package: &str) -> bool {
-        // `build/<package>-<hash>`; newer versions of Cargo use a folder for each package.
+        // The folder is `build/<package>-<hash>`. Newer versions of Cargo use a folder for each
+        // package.
         let is_of_package = |folder: &str| match folder.strip_prefix(package) {
             Some(rest) => rest.is_empty() || rest.rfind('-') == Some(0),
             None => false,

@@ -1,4 +1,4 @@
-//! A cache of examined files: each file is examined once, even if it is an input of many images.
+//! A cache of examined files. Each file is examined once, even if it is an input of many images.
 
 use super::mentions::Mentions;
 use crate::toolchain::files;
@@ -11,15 +11,15 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::SystemTime;
 
-/// The largest size in bytes of a source text; larger files are data.
+/// The largest size of a source text in bytes. Larger files are data.
 const LARGEST_TEXT: u64 = 1 << 24;
 
 /// The maximum number of files and folders to list below a folder. Header folders of toolkits
 /// contain a tenth of this number.
 const MOST_LISTED: usize = 1 << 16;
 
-/// The results for all examined files. The keys are plain strings, because comparing paths part by
-/// part would take longer than examining a file.
+/// The results for all examined files. The keys are plain strings, because comparing paths
+/// component by component would take longer than examining a file.
 #[derive(Debug, Default)]
 pub struct Seen(RefCell<HashMap<OsString, Rc<File>>>);
 
@@ -45,7 +45,7 @@ impl Seen {
         file
     }
 
-    /// Returns the hash of a file's bytes; `None` if the file cannot be read.
+    /// Returns the hash of a file's bytes, or `None` if the file cannot be read.
     pub fn hash(&self, path: &Path) -> Option<ContentHash> {
         *self.file(path).hash.get_or_init(|| ContentHash::of_file(path).ok())
     }
@@ -55,8 +55,8 @@ impl Seen {
         *self.file(path).hash.get()?
     }
 
-    /// Returns the references to other files in a file's text; none if the file is unreadable, or
-    /// too large to be a source.
+    /// Returns the references to other files in a file's text. There are none if the file is
+    /// unreadable, or too large to be a source.
     pub fn mentions(&self, path: &Path) -> Rc<Mentions> {
         let file = self.file(path);
         let mentions = file.mentions.get_or_init(|| {
@@ -79,13 +79,13 @@ impl Seen {
         *self.file(path).is_there.get_or_init(|| path.is_file())
     }
 
-    /// Returns the names in a folder, sorted; none if the folder cannot be read.
+    /// Returns the sorted names in a folder. There are none if the folder cannot be read.
     pub fn entries(&self, folder: &Path) -> Rc<Vec<String>> {
         listed(&self.file(folder).entries, files::entries, folder)
     }
 
     /// Returns the paths of the files in a folder and its subfolders, relative to the folder,
-    /// without git's files and caches. If there are too many files, the result is different in each
+    /// without git's files and caches. If there are too many files, the result differs in each
     /// build.
     pub fn tree(&self, folder: &Path) -> Rc<Vec<String>> {
         listed(&self.file(folder).tree, tree, folder)

@@ -1,8 +1,9 @@
 //! Commands that install missing tools on this system. Build errors and `cargo offload doctor`
 //! print these commands for users to paste.
 //!
-//! The packages of each system are in one table, `PACKAGES`. Packages of vendors and of Python are
-//! beside the command that installs them. The guide repeats the commands; a test compares the two.
+//! The table `PACKAGES` lists the packages of each system. Packages of vendors and of Python are
+//! listed beside the commands that install them. The guide repeats the commands, and a test
+//! compares the two.
 
 mod system;
 
@@ -18,18 +19,18 @@ pub enum Installable {
     /// The lld for a clang of this major version. On systems with several versions, the package's
     /// name contains the version.
     Lld(Option<u32>),
-    /// A clang whose `gpuintrin.h` has everything that kernels need.
+    /// A clang whose `gpuintrin.h` contains everything that kernels need.
     NewClang,
     /// A clang that links device code.
     LinkingClang,
     /// The C++ compiler, with the variables that can name a different compiler.
     Cxx(&'static str),
-    /// The C++ compiler for another host, with the host's target triple.
+    /// The C++ compiler for a different host, with that host's target triple.
     CrossCxx(String),
-    /// NVIDIA's assembler; for architectures up to `sm_72`, the assembler of CUDA 12.
+    /// NVIDIA's assembler. If `old`, the assembler of CUDA 12, for architectures up to `sm_72`.
     Ptxas {
         old: bool,
-        /// Whether a build could list PTX instead.
+        /// Whether the help offers to list PTX instead.
         or_ptx: bool,
     },
     Nvcc,
@@ -44,9 +45,9 @@ struct Packages {
     clang: &'static str,
     lld: &'static str,
     cxx: &'static str,
-    /// The package for `pip3`; `None` on systems where NVIDIA's Python packages cannot be used.
+    /// The package for `pip3`. `None` on systems where NVIDIA's Python packages cannot be used.
     pip: Option<&'static str>,
-    /// OpenCL's loader and Intel's driver; empty on systems that have no packages for them.
+    /// OpenCL's loader and Intel's driver. Empty on systems without packages for them.
     opencl: &'static str,
 }
 
@@ -110,18 +111,18 @@ const PACKAGES: [Packages; 7] = [
     },
 ];
 
-/// The first clang whose `gpuintrin.h` has everything that kernels need.
+/// The first clang whose `gpuintrin.h` contains everything that kernels need.
 const NEW_CLANG: u32 = 21;
 
-/// The first clang that links device code as offload-build requires.
+/// The first clang that links device code in the way that offload-build requires.
 const LINKING_CLANG: u32 = 19;
 
 /// The folder for NVIDIA's Python packages, in the user's home folder. The commands of
-/// [`Installable`] write to it, and builds search it. Each purpose has a separate subfolder,
-/// because pip replaces the contents of a folder.
+/// [`Installable`] write to this folder, and builds search it. Each purpose has a separate
+/// subfolder, because pip replaces the contents of its target folder.
 const PYTHON_FOLDER: &str = ".local/share/offload";
 
-/// NVIDIA's tools, as the commands of [`Installable`] install them.
+/// A set of NVIDIA's tools that a command of [`Installable`] installs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByPip {
     /// The subfolder of [`PYTHON_FOLDER`].
@@ -139,7 +140,7 @@ pub const PTXAS: ByPip =
 pub const OLD_PTXAS: ByPip =
     ByPip { folder: "ptxas-12", packages: "nvidia-cuda-nvcc-cu12", bin: "nvidia/cuda_nvcc/bin" };
 
-/// nvcc with everything it needs.
+/// nvcc with everything that it needs.
 pub const NVCC: ByPip = ByPip {
     folder: "cuda",
     packages: "nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl",
@@ -158,8 +159,8 @@ impl ByPip {
         Some(home.join(PYTHON_FOLDER).join(self.folder).join(self.bin))
     }
 
-    /// Returns the commands that install these tools. pip preserves the executable bit, which other
-    /// tools that unpack wheels lose. It also accepts a separate folder on systems that manage
+    /// Returns the commands that install these tools. pip preserves the executable bit, unlike
+    /// other tools that unpack wheels. pip also accepts a separate folder on systems that manage
     /// Python's packages themselves.
     fn commands(self, system: &System, known: &Packages) -> Vec<String> {
         let Some(pip) = known.pip else { return Vec::new() };
@@ -175,14 +176,14 @@ impl ByPip {
 /// Returns the prefix of GNU's compilers for this triple, if it is a Linux triple.
 fn gnu_name(triple: &str) -> Option<String> {
     let (arch, system) = triple.split_once('-')?;
-    // Cargo's name for this architecture includes the extensions.
+    // Cargo's name for RISC-V includes the extensions.
     let arch = if arch == "riscv64gc" { "riscv64" } else { arch };
     (system == "unknown-linux-gnu").then(|| format!("{arch}-linux-gnu"))
 }
 
 impl Installable {
-    /// Returns the packages to install and the commands, on this system. Lines that begin with two
-    /// spaces are commands.
+    /// Returns what to install on this system, and the commands. Lines that begin with two spaces
+    /// are commands.
     pub fn help(&self) -> String {
         self.help_on(&System::here())
     }
@@ -276,7 +277,7 @@ impl Installable {
         (what.into(), instead)
     }
 
-    /// Returns the commands, one per line; empty if no package is known for the system.
+    /// Returns the commands, or an empty list if no package is known for the system.
     fn commands(&self, system: &System) -> Vec<String> {
         let installer = system.installer;
         let Some(packages) = PACKAGES.iter().find(|it| it.installer == installer) else {

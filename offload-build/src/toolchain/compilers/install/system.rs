@@ -1,4 +1,4 @@
-//! The system that the commands are for: its installer and its release.
+//! Detects the system that the commands are for: its installer and its release.
 
 use offload_format::target::OLDEST_CLANG;
 use std::fs;
@@ -57,7 +57,7 @@ const CLANGS: [Clangs; 6] = [
     Clangs { release: "focal", default: 10, newest: 12 },
 ];
 
-/// The versions of clang to assume for a release that is not in the table. Most such releases have
+/// The versions of clang to assume for a release that is not in the table. Most such releases offer
 /// newer versions.
 const UNKNOWN_RELEASE: Clangs = Clangs { release: "", default: OLDEST_CLANG, newest: OLDEST_CLANG };
 
@@ -83,15 +83,15 @@ impl System {
         Self { needs_sudo: !is_root(), has_pip, ..Self::of(std::env::consts::OS, &os_release) }
     }
 
-    /// Returns the system with the name `os`, as Rust calls it, and this text of `/etc/os-release`,
-    /// for root and without pip.
+    /// Returns the system with Rust's name `os` and this text in `/etc/os-release`, for root and
+    /// without pip.
     pub(super) fn of(os: &str, os_release: &str) -> Self {
         let value = |name: &str| {
             let line =
                 os_release.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))?;
             Some(line.trim().trim_matches(['"', '\'']).to_owned())
         };
-        // `ID_LIKE` lists related systems; the closest comes first.
+        // `ID_LIKE` lists related systems, from the closest to the least close.
         let [id, like] = ["ID", "ID_LIKE"].map(|name| value(name).unwrap_or_default());
         let mut installer = match os {
             "macos" => Installer::Brew,
@@ -113,8 +113,8 @@ impl System {
         Self { installer, release, needs_sudo: false, has_pip: false }
     }
 
-    /// Returns the Debian or Ubuntu packages with these parts of a clang of at least this version;
-    /// empty if the release has no such clang.
+    /// Returns the Debian or Ubuntu packages with these parts of a clang of at least this version.
+    /// Returns an empty list if the release has no such clang.
     pub(super) fn clang_packages(&self, least: u32, parts: &[&str]) -> Vec<String> {
         let release = self.release.as_deref().unwrap_or_default();
         let clangs = CLANGS.iter().find(|it| it.release == release).unwrap_or(&UNKNOWN_RELEASE);
@@ -140,7 +140,7 @@ impl System {
                 )
             }
             Installer::Dnf => format!("{sudo}dnf install -y {packages}"),
-            // Arch does not support partial upgrades: updating the list requires updating all
+            // Arch does not support partial upgrades, so updating the list requires updating all
             // packages.
             Installer::Pacman => format!("{sudo}pacman -Syu --noconfirm {packages}"),
             Installer::Zypper => format!("{sudo}zypper --non-interactive install {packages}"),

@@ -25,7 +25,7 @@ fn clang_by_the_names_of_each_system() {
     assert_eq!(clang(TRIXIE), format!("{apt} clang lld"));
     assert_eq!(clang(NOBLE), format!("{apt} clang lld"));
     assert_eq!(clang(JAMMY), format!("{apt} clang-15 lld-15"));
-    // Linux Mint is derived from Ubuntu; its own code name has no packages.
+    // Linux Mint is derived from Ubuntu. No packages are known for its own code name.
     let mint = "ID=linuxmint\nID_LIKE=\"ubuntu debian\"\nVERSION_CODENAME=virginia\nUBUNTU_CODENAME=jammy\n";
     assert_eq!(clang(mint), format!("{apt} clang-15 lld-15"));
     assert_eq!(clang(FEDORA), "dnf install -y clang lld");
@@ -146,7 +146,7 @@ fn opencl_where_there_are_packages() {
     }
 }
 
-/// Returns the Markdown for the guide's page between its marks.
+/// Returns the Markdown that the guide's page must contain between its marks.
 fn page_of_the_guide() -> String {
     let systems = [
         ("Debian 12", "linux", BOOKWORM),

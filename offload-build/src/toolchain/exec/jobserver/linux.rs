@@ -1,5 +1,5 @@
-//! A jobserver with GNU make's protocol: each byte in a pipe is a token, which is read and later
-//! written back.
+//! A jobserver with GNU make's protocol. Each byte in a pipe is a token, which a process reads and
+//! later writes back.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -18,7 +18,7 @@ pub struct Token {
 
 impl Drop for Token {
     fn drop(&mut self) {
-        // The pipe has space for the byte, because the byte came from it. If the write fails
+        // The pipe has space for the byte, because the byte came from the pipe. If the write fails
         // because the pipe is closed, no process needs the token.
         let _ = (&*self.write).write_all(&[self.byte]);
     }
@@ -35,7 +35,7 @@ impl Jobserver {
     /// Opens the jobserver given by `auth`, the value of `--jobserver-auth=` in the environment:
     /// `fifo:PATH`, or the numbers of the two ends of a pipe.
     ///
-    /// Returns `None` if there is no jobserver: it is disabled, or not inherited.
+    /// Returns `None` if the jobserver is disabled, or if this process did not inherit it.
     pub fn open(auth: &str) -> Option<Self> {
         let (read, write) = match auth.strip_prefix("fifo:") {
             Some(path) => (PathBuf::from(path), PathBuf::from(path)),
@@ -48,11 +48,11 @@ impl Jobserver {
                 (path(read)?, path(write)?)
             }
         };
-        // Open the pipe again to make this end non-blocking: on the inherited pipe, the setting
+        // Open the pipe again to make this end non-blocking. On the inherited pipe, the setting
         // would affect other processes.
         let open = |path: &Path, options: &mut OpenOptions| {
-            // If make did not pass on the pipe, its number in the environment may belong to another
-            // file.
+            // If make did not pass on the pipe, its number in the environment may belong to a
+            // different file.
             let is_pipe = path.metadata().is_ok_and(|file| file.file_type().is_fifo());
             is_pipe.then(|| options.open(path).ok()).flatten()
         };

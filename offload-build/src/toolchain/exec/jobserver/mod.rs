@@ -1,5 +1,5 @@
-//! Tokens of the jobserver from Cargo or a surrounding `make`. A process may run one more job than
-//! it has tokens.
+//! Gets tokens from the jobserver of Cargo or a surrounding `make`. A process may run one more job
+//! than it holds tokens.
 //!
 //! On Linux, the standard library suffices. Other systems need the crate `jobserver`. Linux avoids
 //! this crate, because compiling it and `libc` takes 1.15 s of processor time.

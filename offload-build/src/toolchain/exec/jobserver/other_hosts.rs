@@ -1,5 +1,5 @@
-//! The jobserver through the crate `jobserver`, for systems other than Linux: a semaphore on
-//! Windows; on other systems, pipes that cannot be opened again.
+//! Uses the jobserver through the crate `jobserver`, on systems other than Linux. It is a semaphore
+//! on Windows. On the other systems, it consists of pipes that cannot be opened again.
 
 use jobserver::{Acquired, Client, HelperThread};
 use std::io;
@@ -12,7 +12,8 @@ pub type Token = Acquired;
 /// without waiting.
 #[derive(Debug)]
 pub struct Jobserver {
-    // This field must be dropped first: its thread may be about to put a token into the inbox.
+    // This field must be dropped first, because its thread may be about to put a token into the
+    // inbox.
     thread: HelperThread,
     inbox: Arc<Mutex<Inbox>>,
 }

@@ -1,4 +1,4 @@
-//! Tests with a pipe in place of Cargo's jobserver.
+//! Tests the jobserver with a pipe instead of Cargo's jobserver.
 
 use super::{linux, other_hosts};
 use std::fs::File;
@@ -20,7 +20,7 @@ fn there_are_as_many_as_there_are_tokens() {
     let (jobserver, _read, mut write) = jobserver(b"ab");
     let tokens = [(); 2].map(|()| jobserver.take().unwrap().unwrap());
     assert!(jobserver.take().unwrap().is_none());
-    // Another process returns one token, and this process returns two.
+    // A different process returns one token, and this process returns two.
     write.write_all(b"c").unwrap();
     let third = jobserver.take().unwrap().unwrap();
     drop(tokens);
@@ -34,7 +34,7 @@ fn a_pipe_with_a_name() {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("file");
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
-    // A process that opens the file for reading and writing does not wait for another process.
+    // Opening the file for both reading and writing does not wait for another process.
     let mut server = File::options().read(true).write(true).open(&path).unwrap();
     server.write_all(b"a").unwrap();
     let jobserver = linux::Jobserver::open(&format!("fifo:{}", path.display())).unwrap();
