@@ -2,7 +2,7 @@
 
 use proc_macro::{TokenStream, TokenTree};
 
-/// Registers a function as a test. The argument lists what the test needs; without an argument, the
+/// Registers a function as a test. The argument lists what the test needs. Without an argument, the
 /// test needs no tools.
 #[proc_macro_attribute]
 pub fn test(needs: TokenStream, function: TokenStream) -> TokenStream {

@@ -9,8 +9,7 @@ use std::sync::OnceLock;
 use offload_gpu::KernelPack;
 use offload_gpu::run::{Buffer, Device, Result, RunError};
 
-/// The embedded pack. Each module of the pack has a Rust `mod`, with a function for each of its
-/// kernels.
+/// The embedded pack. Each of its modules has a Rust `mod` with a function for each kernel.
 mod kernels {
     offload_gpu::include_kernels!("kernels");
 }
@@ -23,7 +22,7 @@ const BLOCK: u32 = 256;
 
 /// Computes x = min(x, to) for each element.
 pub fn limit(x: &mut [f32], to: f32) -> Result<()> {
-    // SAFETY: the kernel touches the first `n` elements of `x`, and `x` has `n` elements.
+    // SAFETY: the kernel accesses only the first `n` elements of `x`, and `x` has `n` elements.
     on_device(x, |device, n, blocks, x| unsafe {
         kernels::limit::limit(n, to, x).launch(device, blocks, BLOCK)
     })
@@ -51,8 +50,8 @@ fn on_device(
     x: &mut [f32],
     run: impl FnOnce(&Device, i32, u32, &mut Buffer<f32>) -> Result<()>,
 ) -> Result<()> {
-    // The first call looks for devices; later calls use the same device. The static keeps the
-    // device, so its modules stay loaded.
+    // The first call selects a device, and later calls use the same device. The static keeps the
+    // device alive, so the device's modules stay loaded.
     static DEVICE: OnceLock<Device> = OnceLock::new();
     let device = match DEVICE.get() {
         Some(device) => device,

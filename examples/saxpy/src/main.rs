@@ -29,7 +29,7 @@ use crate::saxpy::{BLOCK, Problem};
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// The pack that `build.rs` compiled from `kernels/saxpy.cu`: one image for each target, and a
-/// function for each kernel. The compiler checks the arguments of the functions.
+/// function for each kernel. The compiler checks the functions' arguments.
 mod kernels {
     offload_gpu::include_kernels!("saxpy");
 }
@@ -86,7 +86,8 @@ fn run(wanted: Option<&str>) -> Result<()> {
     let mut problem = Problem::new();
     let x = device.buffer(&problem.x)?;
     let mut y = device.buffer(&problem.y)?;
-    // SAFETY: the kernel touches the first `n` elements of `x` and `y`, and each has `n` elements.
+    // SAFETY: the kernel accesses only the first `n` elements of `x` and `y`, and each has `n`
+    // elements.
     unsafe {
         kernels::saxpy(problem.n(), problem.a, &x, &mut y).launch(
             &device,

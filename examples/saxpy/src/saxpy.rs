@@ -46,14 +46,15 @@ impl Problem {
         i32::try_from(self.len()).expect("2^20 fits")
     }
 
-    /// Returns the number of blocks that a launch needs to give each element a thread.
+    /// Returns the number of blocks that provide a thread for each element.
     pub fn blocks(&self) -> u32 {
         u32::try_from(self.len()).expect("2^20 fits").div_ceil(BLOCK)
     }
 
     /// Compares every element of `y` with the expected one.
     ///
-    /// If elements are wrong, returns an error with the first of them and their number.
+    /// If elements are wrong, returns an error with the first wrong element and the number of wrong
+    /// ones.
     pub fn check(&self) -> Result<(), WrongResult> {
         let mut wrong = (self.y.iter().zip(&self.expected).enumerate())
             // A NaN is unequal to everything, so it counts as wrong.
