@@ -1,4 +1,4 @@
-//! Compiles `kernels/vector_add.cu`, host code and kernel, to a static library.
+//! Compiles the host code and the kernel in `kernels/vector_add.cu` to a static library.
 
 use offload_build::{Build, Compiler};
 

@@ -1,4 +1,5 @@
-//! The attribute `#[test]` for tests that use real tools; `tests/src/registry.rs` explains it.
+//! The attribute `#[test]` for tests that use real tools. `tests/src/registry.rs` explains the
+//! attribute.
 
 use proc_macro::{TokenStream, TokenTree};
 

@@ -1,5 +1,5 @@
-//! Adds two vectors on the first NVIDIA GPU, in a program that uses the context, stream and memory
-//! of cudarc. Each of four threads adds a quarter of the vectors, and all threads share one module.
+//! Adds two vectors on the first NVIDIA GPU, in a program that uses cudarc's context, stream and
+//! memory. Each of four threads adds a quarter of the vectors, and all threads share one module.
 
 use std::error::Error;
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
-//! Element-wise functions on vectors. The kernel of each function is a separate module of one pack.
-//! The first call of a function loads its module onto the best device of the machine: a GPU of
-//! either vendor, or the CPU.
+//! Element-wise functions on vectors. The kernel of each function is in a separate module of one
+//! pack. The first call of a function loads the function's module onto the machine's best device,
+//! which is a GPU of either vendor or the CPU.
 
 pub mod python;
 
@@ -45,7 +45,7 @@ pub fn shift(x: &mut [f32], by: f32) -> Result<()> {
 }
 
 /// Runs a kernel on a copy of `x`, and copies the result back. `run` launches the kernel with
-/// enough blocks for the `n` elements: one thread for each.
+/// enough blocks to give each of the `n` elements a thread.
 fn on_device(
     x: &mut [f32],
     run: impl FnOnce(&Device, i32, u32, &mut Buffer<f32>) -> Result<()>,

@@ -1,5 +1,5 @@
 //! Runs kernels written in Rust on a GPU, or on the CPU if no image fits a GPU, and checks the
-//! results. The arguments name the kernels; without arguments, `saxpy` runs.
+//! results. The arguments name the kernels. Without arguments, `saxpy` runs.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ mod kernels {
     offload_gpu::include_kernels!("kernels");
 }
 
-/// The number of threads in a block, for all kernels but `multiply`.
+/// The number of threads in a block, for all kernels except `multiply`.
 const BLOCK: u32 = 256;
 
 fn main() -> ExitCode {

@@ -2,8 +2,8 @@
 //!
 //! The images are inside this program. The program looks for devices and runs the image that fits
 //! the best of them. It then compares every element with the result that Rust computes. Neither
-//! CUDA nor ROCm is needed to build or to start the program: it loads the CUDA driver and the HIP
-//! runtime if they are installed.
+//! CUDA nor ROCm is needed to build or to start the program. The program loads the CUDA driver and
+//! the HIP runtime if they are installed.
 //!
 //! * `main`: reads the command line, launches the kernel, and returns the exit status.
 //! * `args`: the command line.
@@ -80,8 +80,8 @@ fn run(wanted: Option<&str>) -> Result<()> {
         Some(name) => Device::named(name)?,
         None => found.best_for(&kernels::PACK)?,
     };
-    // A launch would load the image, too. With this call, the program fails before it allocates
-    // memory if no image fits.
+    // A launch would load the image, too. Because of this call, the program fails before it
+    // allocates memory if no image fits.
     let image = kernels::PACK.on(&device)?.image();
     let mut problem = Problem::new();
     let x = device.buffer(&problem.x)?;

@@ -96,7 +96,7 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         self.rows.push(cells);
     }
 
-    /// Adds a line of text below the rows, which is not divided into columns.
+    /// Adds a line of text, without columns, below the rows.
     fn note(&mut self, text: &str) {
         self.notes.push(text.to_owned());
     }
