@@ -3,8 +3,8 @@
 fn main() {
     offload_build::Build::new()
         .file("kernels/vector_add.cu")
-        // Machine code for A100 and similar GPUs, and for H100. PTX, which the driver compiles, for
-        // all other GPUs from A100 on.
+        // Machine code for A100 and similar GPUs, and for H100. All other GPUs from A100 on get
+        // PTX, which the driver compiles.
         .archs(["sm_80", "sm_90", "compute_80"])
         .compile("vector_add");
 }

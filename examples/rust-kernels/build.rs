@@ -1,5 +1,5 @@
-//! Compiles the crate in `kernels` for the CPU and for GPUs. The images for GPUs may come from
-//! `prebuilt` instead.
+//! Compiles the crate in `kernels` for the CPU and for GPUs. The GPU images may come from the
+//! prebuilt set in `prebuilt` instead.
 
 fn main() {
     offload_build::Build::new()

@@ -1,8 +1,9 @@
-//! The attribute `#[test]` for tests that use real tools; `tests/src/registry.rs` explains it.
+//! The attribute `#[test]` for tests that use real tools. `tests/src/registry.rs` explains the
+//! attribute.
 
 use proc_macro::{TokenStream, TokenTree};
 
-/// Registers a function as a test. The argument lists what the test needs; without an argument, the
+/// Registers a function as a test. The argument lists what the test needs. Without an argument, the
 /// test needs no tools.
 #[proc_macro_attribute]
 pub fn test(needs: TokenStream, function: TokenStream) -> TokenStream {

@@ -44,8 +44,8 @@ fn main() {
 }
 "#;
 
-/// The expression whose value the kernels add. It makes the images large enough for compression to
-/// pay off.
+/// The expression whose value the kernels add. The expression makes the images large enough for
+/// compression to pay off.
 const VALUE: &str = "sinf(x[i]) + cosf(y[i])";
 
 /// Returns a program with a compressed pack of two modules, but without the features for
@@ -70,7 +70,7 @@ fn build<'a>(scenario: &'a Scenario, archs: &str) -> Run<'a> {
     scenario.build().env("OFFLOAD_ARCH", archs)
 }
 
-/// Builds one package twice: with offload binaries, and with AMD's bundles.
+/// Builds one package twice: once with offload binaries, and once with AMD's bundles.
 #[test(CLANG.slow())]
 fn programs_and_other_tools_have_every_image() {
     let scenario = package("compressed_program");
@@ -90,9 +90,9 @@ fn programs_and_other_tools_have_every_image() {
     a_second_run_compresses_nothing(&scenario);
 }
 
-/// Programs must not compile if they give a compressed pack the type of an uncompressed one, or
-/// read a compressed image's bytes. A pack that was not built must have the same type as a built
-/// one.
+/// Programs must not compile if they declare a compressed pack with the type of an uncompressed
+/// one, or read a compressed image's bytes. A pack that was not built must have the same type as a
+/// built one.
 #[test(CLANG.slow())]
 fn bytes_of_a_compressed_image_do_not_compile() {
     const COMPRESSED: &str = "use offload_gpu::{Compressed, KernelPack, include_offload};\nstatic PACK: KernelPack<Compressed> = ";
@@ -163,7 +163,7 @@ fn bundles_are_those_of_llvm(scenario: &Scenario, pack: &[u8]) {
     assert_eq!(starts.len(), 2, "a bundle for each module, each at a multiple of 4096");
     for (number, module) in ["affine", "scale"].into_iter().enumerate() {
         let bytes = &pack[starts[number]..];
-        // The header contains version 3, the number 1 for zstd, and the total size.
+        // The bundle's header contains version 3, the number 1 for zstd, and the total size.
         assert_eq!(bytes[4..8], [3, 0, 1, 0]);
         let size = u64::from_le_bytes(bytes[8..16].try_into().expect("8 bytes")) as usize;
         let end = if number == 0 { starts[1] - starts[0] } else { bytes.len() };
@@ -187,7 +187,7 @@ fn bundles_are_those_of_llvm(scenario: &Scenario, pack: &[u8]) {
 }
 
 /// No installed tool supports version 3 of offload binaries, so this project's own reader reads the
-/// compressed pack. LLVM's objcopy checks the compressed streams in offload_binary.rs.
+/// compressed pack. A test in offload_binary.rs checks the compressed streams with LLVM's objcopy.
 fn offload_binaries_are_of_version_3(scenario: &Scenario, pack: &[u8]) {
     let found: Vec<_> =
         OffloadBinary::in_a_row(pack).map(|it| it.expect("it can be read").1).collect();

@@ -1,9 +1,9 @@
-//! Compares a build's processes and files with docs/what-a-build-does.md, by tracing the build
-//! script with strace.
+//! Traces a build script with strace, and compares its processes and files with
+//! docs/what-a-build-does.md.
 
 use offload_tests::prelude::*;
 
-/// A system call: the process, and the call's text.
+/// A system call: the process ID, and the call's text.
 type Call = (u32, String);
 
 /// Returns the system calls of a build script and of all processes that it started, in order.
@@ -50,7 +50,7 @@ fn whole_calls(trace: &str) -> Vec<Call> {
     calls
 }
 
-/// Returns the process that a call created.
+/// Returns the ID of the process that a call created.
 fn forked(call: &str) -> Option<u32> {
     let is_fork =
         ["clone(", "clone3(", "fork(", "vfork("].iter().any(|name| call.starts_with(name));

@@ -1,6 +1,6 @@
-//! Packs of more than 1 GiB: the warning, and the errors for linkers that cannot link them. Only
-//! build scripts run: linking such packs takes too long for a test, so it was tried by hand
-//! (`offload-build/src/pack/linker.rs` has the results).
+//! Packs of more than 1 GiB. Tests the warning, and the errors for linkers that cannot link such
+//! packs. Only build scripts run. Linking such packs takes too long for a test, so this was tried
+//! by hand (`offload-build/src/pack/linker.rs` has the results).
 
 use offload_tests::prelude::*;
 use std::fs::File;
@@ -8,20 +8,20 @@ use std::fs::File;
 const GIB: u64 = 1 << 30;
 
 /// Returns a package with an image of this size, `image.hsaco`. The package has a separate target
-/// folder, which [`remove`] deletes because its files have 1 GiB.
+/// folder, which [`remove`] deletes because it contains files of 1 GiB.
 fn package(name: &str, image_size: u64) -> Scenario {
     let scenario = Scenario::new(name).own_target(scratch::folder(&format!("{name}_target")));
     let prebuilt = scratch::workspace().join("examples/saxpy/prebuilt");
     scenario.write("image.hsaco", read(prebuilt.join("saxpy.gfx90a.hsaco")));
     scenario.write("other.ptx", read(prebuilt.join("saxpy.compute_80.ptx")));
-    // Enlarge the file by a hole after the image, which needs no space on the disk.
+    // Enlarge the file with a hole after the image. The hole needs no disk space.
     let image = File::options().write(true).open(scenario.folder.join("image.hsaco"));
     image.and_then(|file| file.set_len(image_size)).expect("the file can be made longer");
     scenario
 }
 
-/// Returns a package that makes a pack from its image. It has no `[dependencies]`, because Cargo
-/// would recompile them for each linker.
+/// Returns a package that makes a pack from its image. The package has no `[dependencies]`, because
+/// Cargo would recompile them for each linker.
 fn pack_of_one_image(name: &str, image_size: u64) -> Scenario {
     let scenario = package(name, image_size);
     scenario.pack("huge", r#".file("image.hsaco").archs(["gfx90a"])"#);
@@ -31,9 +31,9 @@ fn pack_of_one_image(name: &str, image_size: u64) -> Scenario {
     scenario
 }
 
-/// Builds a program, linked with this rustc flag. The build uses `--target`, so the flag does not
-/// apply to the build script and its crates. They are the same in a release build with and without
-/// `--target`.
+/// Builds a program that is linked with this rustc flag. The build uses `--target`, so the flag
+/// does not apply to the build script and the script's crates. These crates are the same in a
+/// release build with and without `--target`.
 fn build_with_linker<'a>(scenario: &'a Scenario, flag: &str) -> Run<'a> {
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     scenario.build().release().args(["--target", &target]).env("CARGO_ENCODED_RUSTFLAGS", flag)
@@ -89,7 +89,7 @@ fn a_pack_that_every_linker_can_link_is_worth_a_warning() {
 }
 
 /// Tests that the warning depends on the compressed size, which is the pack's size in programs. The
-/// pack contains PTX, so it consists of offload binaries, whose hash is fast to compute.
+/// pack contains PTX, so the pack consists of offload binaries, whose hash is fast to compute.
 #[test(GCC.slow())]
 fn a_pack_that_is_small_once_compressed_is_not_worth_a_warning() {
     let mut scenario = package("large_compressed_pack", GIB + 1);

@@ -1,7 +1,7 @@
 //! Tests of build scripts with offload-build, in packages that Cargo builds: packs of kernels in
-//! every language, by clang, nvcc and the host's compiler; static libraries; prebuilt sets;
-//! `offload/kernel.h`. The tests check the images' contents and targets, when images are
-//! recompiled, and the messages if an image cannot be made.
+//! every language (compiled by clang, nvcc and the host's compiler), static libraries, prebuilt
+//! sets, and `offload/kernel.h`. The tests check the images' contents and targets, when images are
+//! recompiled, and the messages if an image cannot be built.
 //!
 //! `embedding` tests how packs get into programs.
 
@@ -50,8 +50,8 @@ fn with_ptxas(run: Run<'_>) -> Run<'_> {
     run.env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
 }
 
-/// Copies the package's program from its dev build. `llvm-objdump` and `roc-obj-ls` leave files
-/// next to their input, so they get the copy.
+/// Copies the package's program from the dev build. `llvm-objdump` and `roc-obj-ls` leave files
+/// next to their input, so tests pass them the copy.
 fn copy_of_program(scenario: &Scenario) -> PathBuf {
     let copy = scenario.folder.join("copied_program");
     std::fs::copy(scenario.program("debug", scenario.name()), &copy).expect("it can be copied");

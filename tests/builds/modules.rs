@@ -160,8 +160,8 @@ fn modules_are_taken_by_name() {
         let program = copy_of_program(&scenario);
         let listing = stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(&program)));
         for arch in archs.split(' ') {
-            // For each image, `llvm-objdump` prints a line with the architecture. The line has the
-            // first ending in a bundle, and the second in an offload binary.
+            // For each image, `llvm-objdump` prints a line with the architecture. The line ends
+            // with the first text for a bundle, and with the second text for an offload binary.
             let lines = [format!("amdgcn-amd-amdhsa--{arch}"), format!("arch            {arch}")];
             let is_of_arch = |line: &&str| lines.iter().any(|end| line.ends_with(end));
             let found = listing.lines().filter(is_of_arch).count();
@@ -208,7 +208,7 @@ fn a_module_is_built_for_the_targets_it_supports() {
     assert_eq!(modules(&scenario), ["affine: gfx90a cpu", "scale: gfx90a cpu", "fp8: "]);
     printed.has("module \"fp8\" built for no target, out of gfx90a, cpu in OFFLOAD_ARCH");
 
-    // A pack only for AMD GPUs has a bundle for each module with images.
+    // A pack that is only for AMD GPUs has a bundle for each module with images.
     build("gfx90a");
     let pack = read(scenario.output("debug", "pack.pack"));
     let magic = b"__CLANG_OFFLOAD_BUNDLE__";
@@ -239,7 +239,7 @@ fn options_are_for_a_module_a_source_or_a_target() {
         .write("kernels/affine.cu", source("affine"))
         .write("kernels/scale.cu", source("scale"))
         .kernel("plain", "1.0f");
-    // Sources that support only some targets are left out of the other targets' images.
+    // Sources that support only some targets must be left out of the other targets' images.
     scenario.kernel("amd", "1.0f").kernel("ptx", "1.0f");
     let printed = scenario.build().passes();
     for line in [

@@ -1,5 +1,5 @@
-//! Packages and target folders whose names have a special meaning for a shell. The tests make each
-//! kind of build there, because some tools start shells with these names.
+//! Packages and target folders whose names have a special meaning for a shell. The tests run each
+//! kind of build there, because some tools pass these names to a shell.
 
 use crate::HIP;
 use offload_tests::judges::assert_is_for;
@@ -91,7 +91,8 @@ fn each_kind_of_build_in(folder: &str) {
             if pack == "ours" { "ours/saxpy.sm_80.cubin" } else { &format!("{pack}/sm_80.cubin") };
         assert_is_for(pack, "sm_80", &package.output("debug", file));
     }
-    // A new run of the build script must not recompile, but an edit of a source must.
+    // Another run of the build script must not recompile anything, but a build after an edit of a
+    // source must.
     let time = || package.output_time("debug", "nvcc/sm_80.cubin");
     let first = time();
     package.touch_build_script();

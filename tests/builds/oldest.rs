@@ -1,6 +1,6 @@
-//! The oldest supported compilers, clang 15 and g++ 11, must build the same sources as the newest,
-//! and `ptxas` checks their output. Other versions of clang that users have must build README's
-//! package. They also confirm the table with each target's first clang.
+//! The oldest supported compilers, clang 15 and g++ 11, must build the same sources as the newest.
+//! `ptxas` checks the output of the oldest compilers. Other versions of clang that users have must
+//! build README's package. These versions also confirm the table of each target's first clang.
 
 use super::kernel_signatures::assert_types_are_compared;
 use crate::with_ptxas;
@@ -96,8 +96,8 @@ fn clangs_that_are_too_old() {
         ]);
         printed.has(&format!("clang version {version}")).lacks("the command was");
     }
-    // Even the newest clang does not support this target, so the message must not suggest a newer
-    // one.
+    // Even the newest tested clang does not support this target, so the message must not suggest a
+    // newer one.
     let build = || scenario.build().env("OFFLOAD_ARCH", "gfx1300");
     build().env("OFFLOAD_CLANG", &clang16).fails().has("rejects this target").lacks("or newer");
     // A clang that is older than all supported versions is refused before anything is compiled.
@@ -116,7 +116,7 @@ fn clangs_that_are_too_old() {
     build("gfx11-generic").passes();
 }
 
-/// Every header of the kit, with features that a compiler could lack.
+/// A kernel with every header of the kit, and with features that a compiler could lack.
 const ALL_HEADERS: &str = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include <cuda_fp8.h>\n#include <cuda_runtime.h>\n#include <math_constants.h>\n\
     extern \"C\" __global__ void k(__half *x, __nv_bfloat16 *y, __nv_fp8_e4m3 *z, float4 *v, __half2 *w, int *n) {\n  \
       __shared__ float tile[64];\n  int i = threadIdx.x;\n  \

@@ -1,5 +1,5 @@
-//! Prebuilt sets: how they are made, packaged, moved to other folders, and used without a GPU
-//! compiler.
+//! Prebuilt sets. Tests how they are generated, packaged, moved to other folders, and used without
+//! a GPU compiler.
 
 use crate::with_ptxas;
 use offload_tests::hidden;
@@ -131,7 +131,7 @@ fn a_stale_set_cannot_be_packaged() {
     fails_to_package(&scenario, &format!("gfx90a, sm_80, compute_80: {changed}"));
     // A normal build compiles the changed source, and reports no error.
     with_ptxas(cargo(&scenario, &["build"])).passes();
-    // The command at the message's end must fix the failure.
+    // The command at the end of the message must fix the failure.
     update(&scenario).args(["-p", scenario.name()]).passes();
     cargo_package(&scenario).passes();
 }
@@ -179,9 +179,9 @@ fn a_set_that_is_left_out_of_the_package() {
         .has("is excluded by .gitignore, or by `exclude` or `include` in Cargo.toml");
 }
 
-/// A prebuilt set must not contain paths of the machine that made it, and making a set must not
-/// change other files. One of the folders for headers has a different path on each machine, so the
-/// manifest contains its position in the list instead.
+/// A prebuilt set must not contain paths of the machine that generated it. Generating a set must
+/// not change other files. One of the folders for headers has a different path on each machine, so
+/// the manifest contains the folder's position in the list instead.
 #[test(CLANG.slow())]
 fn a_prebuilt_set_can_travel() {
     const CALLS: &str = r#"
@@ -231,8 +231,8 @@ fn a_prebuilt_set_can_travel() {
     here.pack("add", &one_target);
     build(&here, "only").passes().has("gfx90a from kernels/, because OFFLOAD_PREBUILT=only");
 
-    // If a file is outside the listed folders, its path differs between machines. So the command
-    // that makes the set must reject such a file.
+    // If a file is outside the listed folders, its path differs between machines. The command that
+    // makes the set must therefore reject such a file.
     here.write("flags.txt", "-DX=1");
     let elsewhere = here.folder.join("flags.txt").display().to_string();
     there.pack("add", &format!("{one_target}.flag(\"@{elsewhere}\")"));
@@ -242,7 +242,7 @@ fn a_prebuilt_set_can_travel() {
 }
 
 /// Gives a source Windows line ends, as git's core.autocrlf does. The message must name
-/// core.autocrlf, and a line for `.gitattributes`.
+/// core.autocrlf and suggest a line for `.gitattributes`.
 #[test(CLANG)]
 fn line_ends_of_windows() {
     let scenario = Scenario::new("set_crlf");
@@ -255,8 +255,8 @@ fn line_ends_of_windows() {
     refused.has("kernels/add.cu has Windows line endings (CRLF)").has("kernels/add.cu text eol=lf");
 }
 
-/// Makes a prebuilt set from a source that the build script writes. Writing it must not make Cargo
-/// run the script again.
+/// Makes a prebuilt set from a source that the build script writes. Writing the source must not
+/// make Cargo run the script again.
 #[test(CLANG)]
 fn a_prebuilt_set_of_a_generated_source() {
     const MAIN: &str = r#"let source = std::path::Path::new(&std::env::var("OUT_DIR").unwrap()).join("add.cu");
@@ -271,8 +271,8 @@ fn a_prebuilt_set_of_a_generated_source() {
 }
 
 /// The source is in the package's root, where Cargo, git and users also put files. The source tests
-/// with a macro whether a header exists. The set must not contain paths of this machine. Only this
-/// header, which is in a subfolder, may make the set unfit; other new files must not.
+/// with a macro whether a header in a subfolder exists. The set must not contain paths of this
+/// machine. Only this header may make the set unfit when it appears. Other new files must not.
 #[test(CLANG)]
 fn a_set_of_a_source_in_the_root() {
     let scenario = Scenario::new("set_root");
@@ -337,7 +337,7 @@ fn files_that_appear_after_nvcc_made_a_set() {
 }
 
 /// Makes a pack and its set for each of the first rows of [`SURROUNDINGS`]. If a row's file appears
-/// or disappears, the set must not fit any more, and a build with a compiler must make a different
+/// or disappears, the set must no longer fit, and a build with a compiler must generate a different
 /// image.
 fn files_that_appear(name: &str, calls: &str, image: &str, rows: usize) {
     let scenario = Scenario::new(name);
@@ -373,9 +373,9 @@ fn files_that_appear(name: &str, calls: &str, image: &str, rows: usize) {
         rows.iter().map(|(row, ..)| read(path(*row))).collect::<Vec<_>>()
     };
     let before = images();
-    // Other new files must not matter, even if they have the names of the kit's headers.
+    // Other new files must have no effect, even if they have the names of the kit's headers.
     for (row, source, _) in &rows {
-        // If the source tests for a macro's name, any new file may matter.
+        // If a macro contains the name that the source tests for, any new file may matter.
         for file in ["k/other.cu", "k/math.h", "k/kernel.h", "one/other.h", "one/deep/val.h"] {
             if !source.contains("NAME") {
                 scenario.write(&format!("{row}/{file}"), "#error\n");
@@ -395,7 +395,7 @@ fn files_that_appear(name: &str, calls: &str, image: &str, rows: usize) {
         });
         change();
         // The message contains a reason only if the file is new. If a file has disappeared, the
-        // reason depends on whether the compiler lists the file as an input: clang does, but nvcc
+        // reason depends on whether the compiler lists the file as an input. clang does, but nvcc
         // does not.
         let why = if is_new {
             format!(", which compilers may read, was added after prebuilt/p{row}.manifest was made")

@@ -52,8 +52,8 @@ macro_rules! rows {
 /// A program's name, and the commands of the script that replaces it.
 type StandIn = (&'static str, &'static str);
 
-/// A machine where stand-ins, next to a clang and first in PATH, replace the programs that detect
-/// GPUs.
+/// A machine where stand-ins replace the programs that detect GPUs. The stand-ins are next to a
+/// clang, and first in PATH.
 struct Machine(PathBuf);
 
 impl Machine {
@@ -75,7 +75,7 @@ impl Machine {
     }
 
     /// Builds with a changed PATH, so Cargo runs the build script again. If only the machine's GPUs
-    /// change, Cargo does not run it.
+    /// change, Cargo does not run the script.
     fn build_again<'a>(&self, scenario: &'a Scenario, number: usize) -> Run<'a> {
         self.build(scenario).path([self.0.clone(), format!("/nowhere/{number}").into()])
     }
@@ -182,7 +182,7 @@ fn native_is_each_gpu_once() {
             &["sm_90", "sm_80", "compute_80"],
         ),
         // The driver is broken, so `nvidia-smi` fails. `nvptx-arch` prints `sm_90a`, but the target
-        // is `sm_90`: `native` does not request the letter.
+        // is `sm_90`, because `native` does not request the letter.
         (
             &[
                 ("nvidia-smi", "echo 'NVIDIA-SMI has failed'; exit 9"),
@@ -289,7 +289,7 @@ fn the_default_counts_after_all_variables() {
     let listed =
         package("targets_default_and_list", r#".default_archs(["native"]).arch("gfx1030")"#);
     assert_eq!(targets(&listed, &[("CUDA_COMPUTE_CAP", "90")]), ["gfx1030"]);
-    // A default without 'native' is the same on every machine, so it can have a prebuilt set.
+    // A default without 'native' is the same on every machine, so a prebuilt set can use it.
     scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
 }
 
@@ -362,8 +362,8 @@ fn a_build_script_asks_for_its_targets() {
                 "gfx1100 is resolved", "amd true sm_90a false", BUILT];
         {LISTED: "1", OFFLOAD_ARCH_targets_resolved: "sm_80", OFFLOAD_ARCH: "sm_90"}
             => ["sm_80 is resolved", "amd false sm_90a false", BUILT];
-        // If nothing is built, the build only resolves targets that need no tool: `sm_90a`, but
-        // neither `native` nor `all`.
+        // If nothing is built, the build resolves only targets that need no tool, such as `sm_90a`,
+        // but neither `native` nor `all`.
         {OFFLOAD_SKIP: "1", OFFLOAD_ARCH: "sm_90a native all"}
             => ["sm_90a is resolved", "amd false sm_90a true",
                 "skipped true"];
@@ -383,7 +383,8 @@ fn a_build_script_asks_for_its_targets() {
     refused
         .once("offload-build could not make the list of targets")
         .once("a target from OFFLOAD_ARCH: ");
-    // Later lines of build.rs could add targets, so the message asks to list them before the call.
+    // Later lines of build.rs could add targets, so the message asks the user to list them before
+    // the call.
     scenario.build_script("Build::new().resolve();");
     scenario
         .build()
@@ -411,7 +412,7 @@ fn a_default_with_native_does_without_a_gpu() {
     let machine = Machine::new(&scenario, NO_GPU);
     machine.build(&scenario).passes().once(LINE);
     assert_eq!(scenario.targets("add"), ["gfx90a", "compute_80"]);
-    // The default is only `native`, so without a GPU, there is no target to build for.
+    // The only default target is `native`, so without a GPU, there is no target to build for.
     let alone = package("targets_default_native_alone", r#".default_archs(["native"])"#);
     let refused = machine.build(&alone).fails();
     refused.once(

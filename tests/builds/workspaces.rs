@@ -1,5 +1,5 @@
-//! Several packages in one workspace. Some packages embed another package's packs. One list of
-//! targets is for several packages, and each package supports only some of these targets.
+//! Several packages in one workspace. Some packages embed another package's packs. Several packages
+//! share one list of targets, and each package supports only some of these targets.
 
 use crate::{copy_of_program, with_ptxas};
 use offload_pack::pack_index::Index;
@@ -12,8 +12,8 @@ fn embeds(name: &str, pack: &str) -> String {
     )
 }
 
-/// A program that gets the same pack from three crates, and writes the pack to the file in its
-/// argument.
+/// A program that gets the same pack from three crates, and writes the pack to the file that its
+/// argument names.
 const MAIN: &str = r#"fn main() {
     let packs = [&shared_kernels::ADD, &shared_first::ADD, &shared_second::ADD];
     for pack in packs {
@@ -75,8 +75,8 @@ fn a_pack_of_a_dependency_is_embedded() {
     let images = listing.matches("OFFLOADING IMAGE").count();
     assert_eq!(images, 4, "three images, and one of the other pack:\n{listing}");
 
-    // An edit in the package with the kernels must reach the packages that embed the pack. So must
-    // a changed list of targets.
+    // An edit in the package with the kernels must affect the packages that embed the pack, and so
+    // must a changed list of targets.
     kernels.kernel("add", "2.0f");
     run();
     let second = pack();
@@ -84,7 +84,7 @@ fn a_pack_of_a_dependency_is_embedded() {
     assert!(read(&copy) == second, "an older pack in the program");
     packs_for(r#"["compute_80"]"#);
     assert_eq!(run(), "compute_80\n");
-    // All packages that embed the pack must compile even if it is not built.
+    // All packages that embed the pack must compile even if the pack is not built.
     workspace.check().env("OFFLOAD_SKIP", "1").passes();
 }
 
@@ -118,8 +118,8 @@ fn a_dependency_that_offers_no_pack() {
     }
 }
 
-/// Returns a workspace of packages. Each package has a pack "add", which its calls limit to some
-/// targets.
+/// Returns a workspace of packages. Each package has a pack "add". The package's calls limit this
+/// pack to some targets.
 fn limited(name: &str, members: [(&str, &str); 3]) -> Scenario {
     let workspace = Scenario::workspace(name, &members.map(|(member, _)| (member, "", "")));
     for (member, calls) in members {

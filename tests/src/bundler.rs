@@ -54,8 +54,8 @@ pub fn listed(options: &str, bundle: &Path) -> Vec<String> {
     stdout(&succeed(&mut tool)).lines().map(str::to_owned).collect()
 }
 
-/// Returns the payloads that the bundler extracts for these IDs. The bundler writes them beside the
-/// bundle.
+/// Returns the payloads that the bundler extracts for these IDs. The bundler writes the payloads
+/// beside the bundle.
 #[track_caller]
 pub fn unbundled(options: &str, bundle: &Path, ids: &[impl AsRef<str>]) -> Vec<Vec<u8>> {
     let folder = bundle.parent().expect("a file lies in a folder");

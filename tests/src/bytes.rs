@@ -10,7 +10,7 @@ pub fn set(bytes: &mut [u8], at: usize, number: u64) {
     bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
 }
 
-/// Returns a copy in which the bytes `new` replace the bytes at an offset. Bytes past the end are
+/// Returns a copy of `bytes` in which `new` replaces the bytes at an offset. Bytes past the end are
 /// dropped.
 pub fn patched(bytes: &[u8], at: usize, new: &[u8]) -> Vec<u8> {
     let mut changed = bytes.to_vec();

@@ -1,4 +1,4 @@
-//! A server of sccache with a cache, for one test.
+//! An sccache server with a separate cache, for one test.
 
 use crate::scenario::Scenario;
 use crate::tools::{sccache, succeed};
@@ -10,8 +10,8 @@ use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A running server of sccache, which has a cache for one test. The server is stopped at the end of
-/// the test, even if the test fails.
+/// A running sccache server with a cache for one test. The server stops at the end of the test,
+/// even if the test fails.
 #[derive(Debug)]
 pub struct CacheServer {
     folder: PathBuf,
@@ -19,9 +19,9 @@ pub struct CacheServer {
 }
 
 impl CacheServer {
-    /// Starts the server before any compiler runs. Otherwise two compilers that start at the same
-    /// time would start two servers: only one would count hits, and the other would never be
-    /// stopped.
+    /// Starts the server before any compiler runs. Otherwise, two compilers that start at the same
+    /// time would start two servers. Only one of the servers would count hits, and the other would
+    /// never be stopped.
     pub fn start(scenario: &Scenario) -> Self {
         // A socket's path may have at most 107 bytes, so the socket is in the temporary folder.
         let socket = env::temp_dir().join(format!("{}-{}", scenario.name(), std::process::id()));
@@ -35,7 +35,7 @@ impl CacheServer {
         [
             ("SCCACHE_DIR", self.folder.clone().into()),
             ("SCCACHE_SERVER_UDS", self.socket.clone().into()),
-            // An idle server ends after this time, for example if its test was killed.
+            // An idle server ends after this number of seconds, for example if its test was killed.
             ("SCCACHE_IDLE_TIMEOUT", "300".into()),
         ]
     }
@@ -62,7 +62,7 @@ impl Drop for CacheServer {
     fn drop(&mut self) {
         let _ = Command::new(sccache()).envs(self.variables()).arg("--stop-server").output();
         let _ = fs::remove_file(&self.socket);
-        // The server may answer the request to stop before it ends.
+        // The server may reply to the request to stop before it ends.
         let started = Instant::now();
         while !self.processes().is_empty() && started.elapsed() < Duration::from_secs(20) {
             thread::sleep(Duration::from_millis(50));

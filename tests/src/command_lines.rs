@@ -1,4 +1,4 @@
-//! Runs a tool in a folder, with its options in one text, as in a shell.
+//! Runs a tool in a folder. The tool's options are one text, as in a shell.
 
 use crate::processes;
 use crate::tools::{stdout, succeed};

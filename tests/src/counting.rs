@@ -22,8 +22,8 @@ pub struct Allocated {
 }
 
 thread_local! {
-    // The tally needs neither initialization nor a destructor, so threads can always use it to
-    // allocate.
+    // The tally needs neither initialization nor a destructor, so the allocator can use it at any
+    // time in a thread's life.
     static TALLY: Cell<Allocated> = const { Cell::new(Allocated { count: 0, total: 0, largest: 0 }) };
 }
 
@@ -51,8 +51,8 @@ fn count(size: usize) {
 }
 
 // SAFETY: each function passes its arguments unchanged to the same function of `System`, and
-// returns the result. So the caller's promises are exactly those that `System` needs. Counting
-// neither allocates nor unwinds.
+// returns the result. The caller's promises are therefore exactly those that `System` needs.
+// Counting neither allocates nor unwinds.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());

@@ -28,7 +28,7 @@ pub fn corpus_folders() -> Vec<String> {
 }
 
 /// Returns the paths of all corpus files, relative to the corpus's folder. Dumps contain these
-/// paths, so they contain `/` on every host.
+/// paths, so the paths contain `/` on every host.
 pub fn corpus_files() -> Vec<String> {
     let names = |folder: String| {
         let name = |file: PathBuf| format!("{folder}/{}", file.file_name().unwrap().display());
@@ -42,8 +42,8 @@ pub fn blesses() -> bool {
     std::env::var_os("BLESS").is_some()
 }
 
-/// Asserts that a text is that of the checked-in file at this path. If [`blesses`] returns true,
-/// writes the file instead.
+/// Asserts that a text equals the checked-in file at this path. If [`blesses`] returns true, writes
+/// the text to the file instead.
 pub fn assert_as_checked_in(path: &Path, found: &str) {
     const BLESS: &str = "BLESS=1 writes it anew";
     if blesses() {
@@ -68,7 +68,7 @@ pub fn read(path: impl AsRef<Path>) -> Vec<u8> {
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()))
 }
 
-/// Returns `size` bytes, which are different for each `number`.
+/// Returns `size` bytes, which differ for each `number`.
 pub fn some_bytes(number: usize, size: usize) -> Vec<u8> {
     (0..size).map(|at| (number * 89 + at * 7 + at / 200 + 1) as u8).collect()
 }
@@ -89,13 +89,13 @@ pub fn assert_same_bytes(ours: &[u8], theirs: &[u8], what: &str) {
     );
 }
 
-/// A generator of pseudo-random numbers, which are the same in every run: the upper half of the
-/// state of a linear congruential generator.
+/// A generator of pseudo-random numbers, which are the same in every run. The numbers are the upper
+/// half of a linear congruential generator's state.
 #[derive(Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// Returns a generator. With the same seed, it returns the same numbers.
+    /// Returns a generator. Generators with the same seed return the same numbers.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }

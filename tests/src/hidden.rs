@@ -1,4 +1,4 @@
-//! Simulates a machine without GPU compilers: hides the compilers of this machine.
+//! Simulates a machine without GPU compilers by hiding this machine's compilers.
 
 use crate::scratch::symlink;
 use std::env;
@@ -6,18 +6,18 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The programs that remain in `PATH`: programs that a build of a Rust program starts, and programs
-/// that this module starts.
+/// The programs that remain in `PATH`. A build of a Rust program or this module starts them.
 const TOOLS: [&str; 11] =
     ["sh", "cc", "c++", "gcc", "g++", "ld", "ld.bfd", "as", "ar", "mount", "unshare"];
 
-/// A script that mounts empty folders over the usual folders of compilers, and then runs its
-/// arguments as a command. This hides the compilers even from programs that do not use `PATH`.
+/// A script that mounts empty folders over the usual folders of compilers, and then runs the
+/// script's arguments as a command. This hides the compilers even from programs that do not use
+/// `PATH`.
 const HIDE: &str = "for folder in /usr/lib/llvm-* /opt/rocm /usr/local/cuda* /opt/cuda; do\n  \
                     if [ -d \"$folder\" ]; then mount -t tmpfs none \"$folder\"; fi\ndone\nexec \"$@\"";
 
-/// Returns a command that runs `command` so that it finds no GPU compiler, neither in `PATH` nor in
-/// the usual folders. Fills the folder `tools` with links to the programs that remain. Needs
+/// Returns a command that runs `command`, which then finds no GPU compiler in `PATH` or in the
+/// usual folders. Fills the folder `tools` with links to the programs that remain. Needs
 /// [`Tool::OwnMounts`](crate::tools::Tool::OwnMounts).
 pub fn without_compilers(command: &Command, tools: &Path) -> Command {
     fs::create_dir_all(tools).expect("the scratch folder can be written");
@@ -47,7 +47,7 @@ pub fn without_compilers(command: &Command, tools: &Path) -> Command {
     for name in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "ROCM_PATH"] {
         hidden.env_remove(name);
     }
-    // Add Cargo's folder to `PATH`. It also contains rustc.
+    // Add Cargo's folder, which also contains rustc, to `PATH`.
     let cargo = env::var_os("CARGO")
         .map(|cargo| Path::new(&cargo).parent().unwrap_or(Path::new("")).to_owned());
     let path = env::join_paths([tools.to_owned()].into_iter().chain(cargo))

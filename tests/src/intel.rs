@@ -1,5 +1,5 @@
-//! Intel's OpenCL runtime for CPUs, which set-up downloads. It compiles and runs the same SPIR-V as
-//! the runtime for Intel's GPUs.
+//! Intel's OpenCL runtime for CPUs, which set-up downloads. This runtime compiles and runs the same
+//! SPIR-V as the runtime for Intel's GPUs.
 
 use crate::published;
 use crate::scratch;
@@ -9,7 +9,7 @@ use std::ffi::OsString;
 /// The runtime's path in the folder of published files.
 pub const RUNTIME: &str = "intel-opencl-rt/intel_opencl_rt-2026.2.0.data/data/lib/libintelocl.so";
 
-/// For each folder that the runtime needs, one of the folder's libraries.
+/// One library in each folder that the runtime needs.
 pub const LIBRARIES: [&str; 3] = [
     RUNTIME,
     "intel-cmplr-lib-rt/intel_cmplr_lib_rt-2026.2.0.data/data/lib/libimf.so",

@@ -1,5 +1,5 @@
-//! nvJitLink, NVIDIA's linker that programs call at run time. From a fatbin's images, it selects
-//! one for a named GPU, which this machine need not have.
+//! nvJitLink, the linker of NVIDIA that programs call at run time. From a fatbin's images,
+//! nvJitLink selects one for a named GPU, which need not be in this machine.
 
 use crate::tools::cuda_library;
 use libloading::Library;
@@ -13,15 +13,15 @@ type Handle = *mut c_void;
 pub struct JitLink(Library);
 
 impl JitLink {
-    /// Loads the library; requires `Tool::NvJitLink`.
+    /// Loads the library. Requires `Tool::NvJitLink`.
     pub fn load() -> Self {
         let path = cuda_library("libnvJitLink.so.13").expect("Tool::NvJitLink was checked");
         // SAFETY: loading the library runs none of our code. Its functions are called with the
-        // types in its header.
+        // types that its header declares.
         Self(unsafe { Library::new(path) }.unwrap())
     }
 
-    /// Links a fatbin for a GPU, or returns `None` if none of its images fits.
+    /// Links a fatbin for a GPU, or returns `None` if none of the fatbin's images fits.
     pub fn link(&self, fatbin: &[u8], gpu: &str) -> Option<Vec<u8>> {
         self.link_all(&[fatbin], gpu)
     }
@@ -39,8 +39,8 @@ impl JitLink {
         let option = CString::new(format!("-arch={gpu}")).unwrap();
         let options = [option.as_ptr()];
         let mut handle: Handle = ptr::null_mut();
-        // SAFETY: the types are those of nvJitLink.h. Every pointer refers to memory that lives as
-        // long as the call and has the size that the call gets.
+        // SAFETY: the types are those of nvJitLink.h. Every pointer refers to memory that outlives
+        // the call and has the size that is passed to the call.
         unsafe {
             let create = self.0.get::<Create>(b"nvJitLinkCreate").unwrap();
             assert_eq!(create(&mut handle, 1, options.as_ptr()), 0, "{gpu}");

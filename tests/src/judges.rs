@@ -46,7 +46,7 @@ fn listed(output: &str) -> Vec<Listed> {
 }
 
 /// Returns the ID and the file of each code object that `llvm-objdump --offloading` extracts. The
-/// tool writes the files beside its input; the order is the tool's.
+/// tool writes the files beside its input, and determines the order.
 pub fn objdump_extracts(path: &Path) -> Vec<(String, PathBuf)> {
     // The tool also leaves files in its working folder.
     let folder = path.parent().expect("a file lies in a folder");
@@ -131,8 +131,8 @@ pub fn section_rows(listing: &str) -> Vec<Vec<&str>> {
     rows.map(|(_, row)| row.split_whitespace().collect()).collect()
 }
 
-/// Returns the images for NVIDIA's GPUs in an object, library or program, as `sm_80.cubin` and
-/// `sm_80.ptx`, sorted.
+/// Returns the images for NVIDIA's GPUs in an object, library or program, as sorted names such as
+/// `sm_80.cubin` and `sm_80.ptx`.
 ///
 /// # Panics
 /// Panics if `cuobjdump` fails.
@@ -149,9 +149,9 @@ pub fn cuda_images(file: &Path) -> Vec<String> {
     images
 }
 
-/// Returns the files that `cuobjdump -all` extracts, in the tool's order. Each has a name, such as
-/// `sm_90.cubin` or `sm_90.ptx`, and its bytes. The tool writes the files to `folder`, which must
-/// contain no other files.
+/// Returns the files that `cuobjdump -all` extracts, in the tool's order. Each file has a name,
+/// such as `sm_90.cubin` or `sm_90.ptx`, and its bytes. The tool writes the files to `folder`,
+/// which must contain no other files.
 pub fn cuobjdump_extracts(path: &Path, folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut cuobjdump = cuda("cuobjdump");
     cuobjdump.current_dir(folder).args(["-all", "-xelf", "all", "-xptx", "all"]).arg(path);
@@ -172,7 +172,7 @@ pub fn cuobjdump_extracts(path: &Path, folder: &Path) -> Vec<(String, Vec<u8>)> 
 }
 
 /// Returns the GPUs for which a file contains machine code. With each GPU, returns ten times the
-/// version of the newest toolkit that compiled for it.
+/// version of the newest toolkit that compiled for this GPU.
 pub fn cuobjdump_toolkits(path: &Path) -> BTreeMap<String, u32> {
     let output = stdout(&succeed(cuda("cuobjdump").arg("-elf").arg(path)));
     let mut all = BTreeMap::new();
@@ -232,8 +232,8 @@ pub fn assert_is_for(module: &str, target: &str, image: &Path) {
     }
 }
 
-/// Returns the listing of a SPIR-V module by `spirv-dis`. `spirv-val` must accept the module.
-/// Requires [`Tool::SpirvTools`](crate::tools::Tool::SpirvTools).
+/// Returns `spirv-dis`'s listing of a SPIR-V module. `spirv-val` must accept the module. Requires
+/// [`Tool::SpirvTools`](crate::tools::Tool::SpirvTools).
 pub fn spirv_listing(image: &Path) -> String {
     succeed(Command::new("spirv-val").arg(image));
     stdout(&succeed(Command::new("spirv-dis").arg("--no-indent").arg(image)))
@@ -252,7 +252,7 @@ pub fn image_file_name(target: &str) -> String {
 }
 
 /// Returns the symbols of an image's kernels. `llvm-readelf --notes` lists them for a code object,
-/// `cuobjdump` for a cubin, and `llvm-nm` for an image for the CPU.
+/// `cuobjdump` lists them for a cubin, and `llvm-nm` lists them for an image for the CPU.
 pub fn kernel_symbols(image: &Path) -> BTreeSet<String> {
     if image.extension().is_some_and(|extension| extension == "so") {
         let options = ["--dynamic", "--defined-only", "--format=just-symbols"];
@@ -272,7 +272,7 @@ pub fn kernel_symbols(image: &Path) -> BTreeSet<String> {
     };
     let output = stdout(&succeed(tool.arg(option).arg(image)));
     let names = output.lines().filter_map(|line| line.trim().strip_prefix(prefix));
-    // cuobjdump prints `Function name:`; AMD's notes contain the descriptor's symbol, which ends
+    // cuobjdump prints `Function name:`. AMD's notes contain the descriptor's symbol, which ends
     // with `.kd`.
     names
         .map(|name| {

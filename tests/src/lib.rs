@@ -2,9 +2,10 @@
 //! and expected files. The functions panic on failure, which fails the test.
 //!
 //! A test lists the tools that it needs. If one is missing, the test is shown as ignored, with the
-//! reason. With `OFFLOAD_REQUIRE=all` the test fails instead; `cargo xtask test --all` sets this
-//! after installing everything. Set-up cannot install a GPU or a terminal. On machines without a
-//! GPU or a terminal, tests that need it are ignored, and never fail.
+//! reason. With `OFFLOAD_REQUIRE=all`, the test fails instead. `cargo xtask test --all` sets this
+//! variable after it has installed everything. Set-up cannot install a GPU or a terminal. On
+//! machines without a GPU or without a terminal, tests that need the missing one are ignored, and
+//! never fail.
 
 pub mod bundler;
 pub mod bytes;

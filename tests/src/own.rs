@@ -1,4 +1,4 @@
-//! Builds this project's programs as users get them, and runs them.
+//! Builds and runs this project's programs, as users get them.
 
 use crate::{processes, scratch};
 use std::path::PathBuf;
@@ -14,12 +14,12 @@ pub fn cargo_offload() -> PathBuf {
     tool("cargo-offload")
 }
 
-/// Returns the path of the program with this name, which is in `PROGRAMS`.
+/// Returns the path of the program with this name. The name must be in `PROGRAMS`.
 pub fn tool(name: &str) -> PathBuf {
     folder().join(name).with_extension(std::env::consts::EXE_EXTENSION)
 }
 
-/// Returns the folder with all programs of offload-tools. The first call builds them.
+/// Returns the folder with all programs of offload-tools. The first call builds the programs.
 pub fn folder() -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();
     BUILT.get_or_init(|| {

@@ -1,5 +1,5 @@
-//! Libraries with device code that other projects have published. This module lists them, finds
-//! them where set-up has put them, and reads them.
+//! Libraries with device code that other projects have published. This module lists these
+//! libraries, finds them where set-up has put them, and reads them.
 //!
 //! docs/formats.md, "Published files", lists the contents of each.
 
@@ -32,11 +32,11 @@ pub const ROCRAND: &str = "librocrand1/usr/lib/x86_64-linux-gnu/librocrand.so.1.
 /// A library made with CUDA 11.8. It contains a fatbin without compression, and six fatbins with
 /// LZ4 in the section `__nv_relfatbin`.
 pub const BITSANDBYTES_CUDA118: &str = "bitsandbytes/bitsandbytes/libbitsandbytes_cuda118.so";
-/// A library made with CUDA 13.2. It contains seven fatbins with zstd, in the two sections that
-/// fatbins can be in.
+/// A library made with CUDA 13.2. It contains seven fatbins with zstd, in the two sections that can
+/// contain fatbins.
 pub const BITSANDBYTES_CUDA132: &str = "bitsandbytes/bitsandbytes/libbitsandbytes_cuda132.so";
 /// A DLL made with CUDA 13.2 for Windows. It contains seven fatbins with zstd, in the two sections
-/// that fatbins can be in.
+/// that can contain fatbins.
 pub const BITSANDBYTES_CUDA132_DLL: &str =
     "bitsandbytes-windows/bitsandbytes/libbitsandbytes_cuda132.dll";
 /// A library made with CUDA 12.9. It contains eleven fatbins, ten of them with LZ4.
@@ -46,7 +46,8 @@ pub const NVJPEG13: &str = "nvidia-nvjpeg/nvidia/cu13/lib/libnvjpeg.so.13";
 /// An archive of CUDA 13.5. Its object contains a fatbin.
 pub const CUDADEVRT: &str = "nvidia-cuda-runtime/nvidia/cu13/lib/libcudadevrt.a";
 
-/// Old versions of ptxas. Each has the newest PTX version that it accepts, and the file.
+/// Old versions of ptxas. Each row has the newest PTX version that this ptxas accepts, and the
+/// file.
 pub const OLD_PTXAS: [(u32, u32, &str); 5] = [
     (7, 8, "ptxas-11.8/nvidia/cuda_nvcc/bin/ptxas"),
     (8, 0, "ptxas-12.0/nvidia/cuda_nvcc/bin/ptxas"),
@@ -55,8 +56,8 @@ pub const OLD_PTXAS: [(u32, u32, &str); 5] = [
     (8, 7, "ptxas-12.8/nvidia/cuda_nvcc/bin/ptxas"),
 ];
 
-/// Python packages that read the metadata of packages. Each has a folder for Python's path, and a
-/// file.
+/// Python packages that read the metadata of packages. Each row has a folder for Python's path, and
+/// a file.
 pub const PACKAGE_READERS: [(&str, &str); 3] = [
     ("py-rattler", "py-rattler/rattler/rattler.abi3.so"),
     ("variantlib", "variantlib/variantlib/variant_dist_info.py"),
@@ -88,7 +89,7 @@ pub fn path(file: &str) -> PathBuf {
     folder_of("OFFLOAD_TEST_PUBLISHED").expect("the tool was checked").join(file)
 }
 
-/// The maximum number of bytes that decompression may allocate.
+/// The maximum number of bytes that a decompression may allocate.
 const LIMIT: u64 = 1 << 28;
 
 /// A plain or compressed bundle in a file.
@@ -96,7 +97,7 @@ const LIMIT: u64 = 1 << 28;
 pub struct OneBundle<'data> {
     /// The range of the bundle in the file.
     pub range: Range<usize>,
-    /// The format version of a compressed bundle; `None` for a plain bundle.
+    /// The format version of a compressed bundle, or `None` for a plain bundle.
     pub version: Option<u16>,
     /// The bytes of the bundle, decompressed if it is compressed.
     pub bytes: Cow<'data, [u8]>,
@@ -146,7 +147,8 @@ pub fn bundles(file: &[u8]) -> Vec<OneBundle<'_>> {
     all
 }
 
-/// Returns the images of a file's fatbins, with `cuobjdump`'s names, and the offset of each fatbin.
+/// Returns the images of a file's fatbins under the names that `cuobjdump` gives them, and the
+/// offset of each fatbin.
 pub fn fatbin_images(file: &[u8]) -> (Vec<(String, Vec<u8>)>, Vec<u64>) {
     let (mut all, mut starts) = (Vec::new(), Vec::new());
     find(file, |place, container| {

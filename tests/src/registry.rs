@@ -1,12 +1,12 @@
-//! Registers and runs tests, which have a name, the tools that they need, and a duration.
+//! Registers and runs tests. A test has a name, the tools that it needs, and a duration.
 //! `#[test(NEEDS)]` registers a function as a test. [`run`] is the `main` of an executable, and
 //! runs its tests.
 //!
 //! A test's name is the path of its function in the executable: `cargo xtask test --test builds --
 //! modules::modules_are_taken_by_name` runs that function. The attribute's argument is the test's
-//! [needs](Needs), such as `LLVM` or `CLANG.slow()`; `#[test]` alone needs no tools.
+//! [needs](Needs), such as `LLVM` or `CLANG.slow()`. `#[test]` alone needs no tools.
 //!
-//! With the standard library's attribute, a test cannot decide at run time that it is ignored
+//! With the standard library's attribute, a test cannot report at run time that it is ignored
 //! because a tool is missing. The standard harness also starts slow tests late, and measures no
 //! processor time. Each `main.rs` imports our attribute with `#[macro_use]`, which hides the
 //! standard attribute in all modules.
@@ -22,7 +22,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Registers tests that are made in a loop. The argument is a list or an iterator of tests.
+/// Registers tests that code generates, for example in a loop. The argument is a list or an
+/// iterator of tests.
 ///
 /// ```ignore
 /// tests!(corpus_files().into_iter().map(|file| {
@@ -85,8 +86,8 @@ pub const fn needs(tools: &'static [Tool]) -> Needs {
 }
 
 impl Needs {
-    /// Marks tests that use about a second of processor time or more: `cargo xtask test` omits them
-    /// without a filter or `--all`.
+    /// Marks tests that use about a second of processor time or more. Without a filter or `--all`,
+    /// `cargo xtask test` omits these tests.
     pub const fn slow(self) -> Self {
         Self { time: Time::Slow, ..self }
     }
@@ -108,8 +109,8 @@ impl Needs {
         Self { ignored_if: reason, ..self }
     }
 
-    /// Returns the reason why the tests cannot run on this machine, and whether this is a failure.
-    /// Returns `None` if no tool is missing.
+    /// Returns the reason why the tests cannot run on this machine, and whether this counts as a
+    /// failure. Returns `None` if no tool is missing.
     fn missing(self) -> Option<(String, bool)> {
         self.tools.iter().find_map(|tool| {
             let why = tool.check().err()?;
@@ -145,7 +146,7 @@ impl Test {
         run: impl FnOnce() + Send + 'static,
     ) -> Self {
         // `module_path!()` begins with the executable's name, but a test's name does not contain
-        // it.
+        // the executable's name.
         let module =
             module.split_once("::").map_or(String::new(), |(_, module)| format!("{module}::"));
         Self { name: module + name, needs, run: Box::new(run) }
@@ -190,7 +191,7 @@ impl Test {
 }
 
 /// Writes a line to the file that `cargo xtask test` reads. The line contains the name of a test or
-/// of work that tests share, and its seconds or the reason why it did not run.
+/// of shared work, and either the seconds or the reason why the test did not run.
 pub(crate) fn record(name: &str, what: &str) {
     let Some(path) = env::var_os("OFFLOAD_TEST_RECORD") else { return };
     let file = OpenOptions::new().append(true).create(true).open(path);
@@ -222,7 +223,7 @@ fn lock_running() -> MutexGuard<'static, Vec<(String, Instant)>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// After this time, a test is not just slow: it waits for something that never happens.
+/// A test that runs longer than this is not just slow. It waits for something that never happens.
 const HANGS_AFTER: Duration = Duration::from_secs(20 * 60);
 
 /// Ends the program with an error when a test hangs. Otherwise CI would end the run at its time
@@ -242,7 +243,7 @@ fn end_if_a_test_hangs() {
     }
 }
 
-/// Runs the tests that the command line selects. Slow tests start first: if a slow test started
+/// Runs the tests that the command line selects. Slow tests start first. If a slow test started
 /// last, the other processors would be idle until its end.
 pub fn run() -> ExitCode {
     let arguments = Arguments::from_args();

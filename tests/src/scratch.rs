@@ -36,7 +36,7 @@ pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
 /// Writes an executable shell script.
 pub fn write_script(path: impl AsRef<Path>, text: &str) {
     write(&path, format!("#!/bin/sh\n{text}\n"));
-    // Windows has no such permission, but no test runs scripts there.
+    // Windows has no such permission, but no test runs scripts on Windows.
     #[cfg(unix)]
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .expect("the target folder can be written");

@@ -1,5 +1,5 @@
-//! Runs one command line with LLVM's tool and with ours. Each runs in a separate folder with the
-//! same files. Then the outputs, the exit status and all remaining files can be compared.
+//! Runs one command line with LLVM's tool and with ours. Each tool runs in a separate folder with
+//! the same files. The outputs, the exit statuses and all remaining files can then be compared.
 
 use crate::data::assert_same_bytes;
 use crate::{own, processes, scratch, tools};
@@ -95,8 +95,8 @@ impl Case {
             Whose::Llvm => tools::llvm_bin(),
             Whose::Ours => own::folder(),
         };
-        // Call the tool by its name without a folder, as build systems do, because its messages
-        // begin with the name from the command line.
+        // Call the tool by its name without a folder, as build systems do, because the tool's
+        // messages begin with the name from the command line.
         let rest = (!self.without_llvm).then(tools::llvm_bin);
         let path =
             std::env::join_paths([tools].into_iter().chain(rest)).expect("a list of folders");
@@ -107,7 +107,8 @@ impl Case {
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.tool));
         let mut stdin = child.stdin.take().expect("it is piped");
         let bytes = self.stdin.clone();
-        // Writing fails if the tool closes its input without reading it. This is not an error.
+        // Writing fails if the tool closes its input without reading it. Such a failure is not an
+        // error.
         let writer = std::thread::spawn(move || drop(stdin.write_all(&bytes)));
         let output = processes::wait_with_output(child).expect("it ends");
         writer.join().expect("it does not panic");
@@ -164,14 +165,15 @@ impl Ran {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// Asserts that the run exited with status 0, and returns it.
+    /// Asserts that the run exited with status 0, and returns the run.
     #[track_caller]
     pub fn success(self) -> Self {
         assert!(self.succeeded(), "{}: {}", self.status, self.stderr);
         self
     }
 
-    /// Asserts that the run exited with status 1 and this text on standard error, and returns it.
+    /// Asserts that the run exited with status 1 and this text on standard error, and returns the
+    /// run.
     #[track_caller]
     pub fn failure(self, text: &str) -> Self {
         assert_eq!(self.status, "exit status: 1", "{}", self.stderr);

@@ -1,4 +1,4 @@
-//! Writes SPIR-V modules that builds refuse as supplied images.
+//! Writes SPIR-V modules that a build must refuse as supplied images.
 
 use crate::scratch;
 use std::path::Path;

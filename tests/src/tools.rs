@@ -45,18 +45,18 @@ pub enum Tool {
     RocObj,
     /// The published libraries for AMD's GPUs, in the folder that `OFFLOAD_TEST_PUBLISHED` names.
     PublishedRocm,
-    /// The published libraries for NVIDIA's GPUs, in the same folder.
+    /// The published libraries for NVIDIA's GPUs, in the folder of [`Tool::PublishedRocm`].
     PublishedCuda,
-    /// Debian's rocRAND, a library for AMD's GPUs, in the same folder.
+    /// Debian's rocRAND, a library for AMD's GPUs, in the folder of [`Tool::PublishedRocm`].
     PublishedRocrand,
-    /// Intel's OpenCL runtime for CPUs, in the same folder.
+    /// Intel's OpenCL runtime for CPUs, in the folder of [`Tool::PublishedRocm`].
     IntelOpenCl,
-    /// sccache, in the same folder.
+    /// sccache, in the folder of [`Tool::PublishedRocm`].
     Sccache,
-    /// Old versions of ptxas, in the same folder.
+    /// Old versions of ptxas, in the folder of [`Tool::PublishedRocm`].
     OldPtxas,
-    /// Readers of the metadata of packages, in the same folder, with a `python3` of version 3.11 or
-    /// later.
+    /// Readers of package metadata, in the folder of [`Tool::PublishedRocm`], with a `python3` of
+    /// version 3.11 or later.
     PackageReaders,
     /// `distcc` and its server.
     Distcc,
@@ -77,31 +77,32 @@ pub enum Tool {
     /// GNU ld with support for 64-bit Windows, as in Debian's build for x86-64.
     GnuPe,
     /// rust-analyzer's server for procedural macros, in the version that tests support. rustup's
-    /// toolchains contain it.
+    /// toolchains contain this server.
     MacroServer,
     /// The lld that comes with rustc, which is rustc's default linker for x86-64 Linux.
     RustLld,
     /// The linker mold.
     Mold,
     /// A machine without a CUDA toolkit in the installers' default folder, for tests that hide
-    /// `ptxas`: no variable can hide this folder.
+    /// `ptxas`. No variable can hide this folder.
     HideablePtxas,
     /// `script`, which runs a program in a terminal, on a system that has terminals.
     Terminal,
     /// A Rust compiler for GPUs with the sources of `core`, unpacked in the folder that
-    /// `OFFLOAD_TEST_RUST_GPU` names. `cargo xtask rust-kernels` installs it.
+    /// `OFFLOAD_TEST_RUST_GPU` names. `cargo xtask rust-kernels` installs the compiler.
     RustGpu,
-    /// The standard library for a host without packs: one of [`hosts_without_packs`].
+    /// The standard library for a host without packs, which is one of [`hosts_without_packs`].
     HostWithoutPacks,
-    /// `unshare`, on a system that permits a program its own mounts. Such mounts can hide folders
-    /// from the program.
+    /// `unshare`, on a system that permits a program to have its own mounts. Such mounts can hide
+    /// folders from the program.
     OwnMounts,
-    /// A machine without an AMD GPU with a driver. Tests that simulate a machine without a GPU need
-    /// this, because nothing can hide an AMD GPU.
+    /// A machine that lacks an AMD GPU with a driver. Tests that simulate a machine without a GPU
+    /// need this, because nothing can hide an AMD GPU.
     NoAmdGpu,
     /// An NVIDIA GPU with a driver.
     NvidiaGpu,
-    /// A GPU of any vendor with a driver. `OFFLOAD_TEST_GPU=1` turns its absence into a failure.
+    /// A GPU of any vendor with a driver. `OFFLOAD_TEST_GPU=1` turns the GPU's absence into a
+    /// failure.
     AnyGpu,
 }
 
@@ -266,8 +267,8 @@ fn all_in<'a>(folder: &Path, files: impl IntoIterator<Item = &'a str>) -> Result
     }
 }
 
-/// Runs a command line, which is split at spaces. Returns its standard output, or an error if it
-/// fails.
+/// Runs a command line, which is split at spaces. Returns the command's standard output, or an
+/// error if the command fails.
 fn works(line: &str) -> Result<String, String> {
     let (program, args) = line.split_once(' ').expect("a program and its arguments");
     works_with(Command::new(program).args(args.split(' ')))
@@ -302,7 +303,7 @@ fn macro_server_program() -> PathBuf {
     Path::new(sysroot.trim()).join("libexec/rust-analyzer-proc-macro-srv")
 }
 
-/// Returns the answer of rust-analyzer's procedural macro server to a message, or an empty text if
+/// Returns the reply of rust-analyzer's procedural macro server to a message, or an empty text if
 /// the server fails.
 pub fn macro_server(message: &str) -> String {
     let mut command = Command::new(macro_server_program());
@@ -330,8 +331,8 @@ pub fn rocm() -> PathBuf {
     folder_of("OFFLOAD_TEST_ROCM").expect("Tool::Rocm was checked").join("usr")
 }
 
-/// Returns the full path of one of the oldest supported compilers, whose path in its package is
-/// `path`.
+/// Returns the full path of one of the oldest supported compilers. `path` is the compiler's path in
+/// its package.
 pub fn oldest(path: &str) -> PathBuf {
     folder_of("OFFLOAD_TEST_OLDEST").expect("Tool::Oldest was checked").join(path)
 }
@@ -355,7 +356,8 @@ pub fn dfdx() -> Result<PathBuf, String> {
     published_crate("dfdx", "tests/builds/dfdx")
 }
 
-/// Returns the folder in Cargo's cache of a crate that the package in this folder depends on.
+/// Returns the folder of a crate in Cargo's cache. The package in the folder `package` depends on
+/// the crate.
 fn published_crate(name: &str, package: &str) -> Result<PathBuf, String> {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     let manifest = crate::scratch::workspace().join(package).join("Cargo.toml");
@@ -407,8 +409,8 @@ pub fn rust_lld() -> Result<PathBuf, String> {
     all_in(&folder, ["ld.lld"]).map(|()| folder)
 }
 
-/// Returns the path of a CUDA library. Wheels have it in `lib`, and an installed toolkit has it in
-/// `lib64`.
+/// Returns the path of a CUDA library. Wheels contain it in `lib`, and an installed toolkit
+/// contains it in `lib64`.
 pub fn cuda_library(name: &str) -> Result<PathBuf, String> {
     let home = folder_of("CUDA_HOME")?;
     let mut paths = ["lib", "lib64"].map(|folder| home.join(folder).join(name)).into_iter();
@@ -443,8 +445,8 @@ fn in_path(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Checks that a compiler finds these libraries. For a missing library, the compiler prints only
-/// the name, without a folder.
+/// Checks that a compiler finds these libraries. If a library is missing, the compiler prints only
+/// its name, without a folder.
 fn has_files(compiler: &Path, names: &str) -> Result<(), String> {
     names.split(' ').try_for_each(|name| {
         let path = works_with(Command::new(compiler).arg(format!("-print-file-name={name}")))?;

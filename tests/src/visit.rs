@@ -30,11 +30,11 @@ use offload_format::{
 use offload_pack::pack_index::Index;
 use std::fmt::{self, Debug, Display, Write};
 
-/// The limit in bytes passed to each call that accepts a limit on its allocations.
+/// The limit in bytes that is passed to each call with a limit on allocations.
 pub const LIMIT: u64 = 1 << 20;
 
-/// The maximum number of items that a reader may return per byte. It is more than one, because
-/// names and sections may share bytes.
+/// The maximum number of items that a reader may return per byte. The number is larger than one,
+/// because names and sections may share bytes.
 pub const ITEMS_PER_BYTE: usize = 64;
 
 /// The maximum number of code objects to decompress per container. In a compressed bundle, reading
@@ -109,7 +109,7 @@ pub fn text_bundle(bytes: &[u8]) {
     let _ = TextBundle::detect(bytes);
 }
 
-/// Reads a host object with a bundle in its sections. Then writes the object without the bundle,
+/// Reads a host object whose sections contain a bundle. Then writes the object without the bundle,
 /// and computes the layout of the object with a different bundle.
 pub fn object_bundle(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
@@ -122,8 +122,8 @@ pub fn object_bundle(bytes: &[u8]) {
     }
     let mut entries = BundleBuilder::new();
     entries.entry("openmp-amdgcn-amd-amdhsa--gfx906", 4).expect("an ID as it should be");
-    // Only compute the layout, because the new object could have up to 4 GiB: a COFF section may
-    // have bytes in the new object, but none in the input.
+    // Only compute the layout, because the new object could be up to 4 GiB large. A COFF section
+    // may have bytes in the new object, but none in the input.
     if let Some(layout) = seen.told(offload_format::object_bundle::bundle(bytes, &entries)) {
         assert!(layout.offset_of(0).is_some_and(|offset| offset + 4 <= layout.size()));
     }
@@ -353,7 +353,7 @@ pub fn names(bytes: &[u8]) {
     let _ = Composition::find_conflict(text.lines().take(64));
 }
 
-/// The bytes being read, and the number of items that readers may still return.
+/// The bytes that are read, and the number of items that readers may still return.
 struct Seen<'a> {
     bytes: &'a [u8],
     items_left: usize,
@@ -372,7 +372,7 @@ impl<'a> Seen<'a> {
             left.unwrap_or_else(|| panic!("too many items in {} bytes", self.bytes.len()));
     }
 
-    /// Counts an item, and checks that it borrows from the bytes.
+    /// Counts an item, and checks that the item borrows from the bytes.
     #[track_caller]
     fn part(&mut self, part: &[u8]) {
         self.item();
@@ -388,7 +388,7 @@ impl<'a> Seen<'a> {
         parts.into_iter().for_each(|part| self.part(part));
     }
 
-    /// Reads the entries of a bundle of any form: their IDs and payloads.
+    /// Reads the IDs and payloads of a bundle's entries. The bundle may have any form.
     fn entries<'b>(&mut self, entries: impl Iterator<Item = (&'b str, &'b [u8])>) {
         for (id, payload) in entries {
             self.part(payload);
@@ -401,7 +401,7 @@ impl<'a> Seen<'a> {
         write!(Nowhere::default(), "{view:?}").expect("what is shown goes nowhere");
     }
 
-    /// Formats an error, and checks that its offset is within the bytes.
+    /// Formats an error, and checks that the error's offset is within the bytes.
     #[track_caller]
     fn result<T>(&self, result: Result<T>) -> Option<T> {
         if let Err(error) = &result {
@@ -418,7 +418,7 @@ impl<'a> Seen<'a> {
         result.inspect_err(display).ok()
     }
 
-    /// Formats an error. If there is none, checks the size of the buffer that the reader has
+    /// Formats an error. If there is no error, checks the size of the buffer that the reader has
     /// returned.
     #[track_caller]
     fn kept(&self, result: Result<Vec<u8>>) -> Option<Vec<u8>> {
@@ -567,7 +567,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// An image. Selection knows only its header.
+/// An image, of which selection knows only the header.
 struct Read(ImageHeader);
 
 impl Candidate for Read {

@@ -1,8 +1,8 @@
-//! The few functions of CUDA's runtime that a program with launchers needs, and the runtime's
-//! errors as text. Copy this file into your own program.
+//! Bindings to the few CUDA runtime functions that a program with launchers needs, and errors with
+//! the runtime's texts. Copy this file into your own program.
 //!
 //! `compile_static` links the runtime statically. The runtime looks for the driver when the program
-//! first calls one of its functions.
+//! first calls a runtime function.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt;
@@ -22,7 +22,7 @@ unsafe extern "C" {
 /// Returns an error if there is no GPU, or no driver that works with this runtime.
 pub fn gpus() -> Result<usize, NoGpu> {
     let mut count = 0;
-    // SAFETY: the function writes the number to the given place.
+    // SAFETY: the function writes only to `count`.
     let code = unsafe { cudaGetDeviceCount(&mut count) };
     check("cudaGetDeviceCount", code).map_err(|error| NoGpu { driver: driver_version(), error })?;
     Ok(usize::try_from(count).unwrap_or(0))
@@ -32,14 +32,14 @@ pub fn gpus() -> Result<usize, NoGpu> {
 /// there is no driver.
 fn driver_version() -> c_int {
     let mut version = 0;
-    // SAFETY: the function writes the number to the given place.
+    // SAFETY: the function writes only to `version`.
     match unsafe { cudaDriverGetVersion(&mut version) } {
         0 => version,
         _ => 0,
     }
 }
 
-/// Returns an error if the code that `function` returned means one.
+/// Returns an error if `code`, which `function` returned, is an error code.
 pub fn check(function: &'static str, code: c_int) -> Result<(), CudaError> {
     if code == 0 { Ok(()) } else { Err(CudaError { function, code }) }
 }
@@ -53,8 +53,7 @@ pub struct CudaError {
 
 impl fmt::Display for CudaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // SAFETY: both functions return static texts that end in a NUL, even for numbers that are
-        // no error.
+        // SAFETY: both functions return static, NUL-terminated strings, even for unknown codes.
         let [name, text] = [cudaGetErrorName, cudaGetErrorString]
             .map(|of| unsafe { CStr::from_ptr(of(self.code)) }.to_string_lossy());
         write!(f, "{} returned {name} ({}), \"{text}\"", self.function, self.code)

@@ -1,5 +1,5 @@
-//! Adds two vectors on the first NVIDIA GPU. A function of `kernels/vector_add.cu` launches the
-//! kernel in the same file.
+//! Adds two vectors on the first NVIDIA GPU. A host function in `kernels/vector_add.cu` launches
+//! the kernel, which is in the same file.
 
 mod cuda;
 
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
 fn run() -> Result<(), Box<dyn Error>> {
     let gpus = cuda::gpus()?;
 
-    // Small whole numbers: their sums are exact.
+    // The elements are small integers, so their sums are exact.
     let a: Vec<f32> = (1..=1009_u16).map(f32::from).cycle().take(LEN).collect();
     let b: Vec<f32> = (0..1000_u16).map(f32::from).cycle().take(LEN).collect();
     let sum = add(&a, &b)?;
@@ -41,8 +41,8 @@ fn run() -> Result<(), Box<dyn Error>> {
 fn add(a: &[f32], b: &[f32]) -> Result<Vec<f32>, Box<dyn Error>> {
     let n = a.len().min(b.len());
     let mut sum = vec![0.0; n];
-    // SAFETY: the declaration matches the source. The function reads `n` elements of `a` and `b`,
-    // and writes as many to `sum`, before it returns.
+    // SAFETY: the declaration matches the source. Before it returns, the function reads `n`
+    // elements of `a` and of `b`, and writes `n` elements of `sum`.
     let code =
         unsafe { launch_vector_add(n.try_into()?, a.as_ptr(), b.as_ptr(), sum.as_mut_ptr()) };
     cuda::check("launch_vector_add", code)?;

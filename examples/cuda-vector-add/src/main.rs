@@ -1,5 +1,5 @@
-//! Adds two vectors on the first NVIDIA GPU, in a program that uses the context, stream and memory
-//! of cudarc. Each of four threads adds a quarter of the vectors, and all threads share one module.
+//! Adds two vectors on the first NVIDIA GPU, in a program that uses cudarc's context, stream and
+//! memory. Each of four threads adds a quarter of the vectors, and all threads share one module.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use std::thread;
 use cudarc::driver::CudaContext;
 use offload_gpu::run::{Device, Launch};
 
-/// The pack, and a function for each kernel. The compiler checks the arguments of the functions.
+/// The embedded pack, and a function for each kernel. The compiler checks the functions' arguments.
 mod kernels {
     offload_gpu::include_kernels!("vector_add");
 }
@@ -29,15 +29,15 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Box<dyn Error>> {
-    // Without a driver, any function of cudarc would panic. `Device::named` returns an error
-    // instead, which lists the places that were searched for the driver.
+    // Without a driver, any call to cudarc would panic. `Device::named` returns an error instead,
+    // which lists the places that were searched for the driver.
     Device::named("cuda:0")?;
     let context = CudaContext::new(0)?;
-    // SAFETY: cudarc keeps the context as long as `context` lives, which is longer than the device
-    // does.
+    // SAFETY: cudarc keeps the context as long as `context` lives, and `context` outlives the
+    // device.
     let gpu = unsafe { Device::from_cuda_context(context.cu_ctx().cast())? };
 
-    // Small whole numbers: their sums are exact.
+    // The elements are small integers, so their sums are exact.
     let a: Vec<f32> = (1..=1009_u16).map(f32::from).cycle().take(LEN).collect();
     let b: Vec<f32> = (0..1000_u16).map(f32::from).cycle().take(LEN).collect();
     let mut sum = vec![0.0; LEN];
@@ -76,8 +76,8 @@ fn add(
     let threads = u32::try_from(sum.len()).expect("it is a part of LEN");
     let launch = Launch::new(threads.div_ceil(BLOCK), BLOCK).stream(stream.cu_stream().cast());
     let call = kernels::vector_add(threads.cast_signed(), &a, &b, &mut result);
-    // SAFETY: the kernel touches the first `n` elements of `a`, `b` and `result`, and each has `n`
-    // elements.
+    // SAFETY: the kernel accesses only the first `n` elements of `a`, `b` and `result`, and each
+    // has `n` elements.
     unsafe { call.launch_as(gpu, &launch)? };
     stream.memcpy_dtoh(&result, sum)?;
     Ok(())

@@ -1,5 +1,6 @@
-//! Adds two vectors on the first AMD GPU, in a program that uses the memory of cubecl-hip-sys. Each
-//! of four threads adds a quarter of the vectors, and all threads share one module.
+//! Adds two vectors on the first AMD GPU, in a program that allocates memory through
+//! cubecl-hip-sys. Each of four threads adds a quarter of the vectors, and all threads share one
+//! module.
 
 use std::error::Error;
 use std::ffi::{CStr, c_void};
@@ -10,7 +11,7 @@ use cubecl_hip_sys as hip;
 use offload_gpu::DeviceBuffer;
 use offload_gpu::run::Device;
 
-/// The pack, and a function for each kernel. The compiler checks the arguments of the functions.
+/// The embedded pack, and a function for each kernel. The compiler checks the functions' arguments.
 mod kernels {
     offload_gpu::include_kernels!("vector_add");
 }
@@ -32,11 +33,11 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    // Without a runtime, any function of cubecl-hip-sys would panic. `Device::from_hip_device`
-    // returns an error instead, which lists the places that were searched for the runtime.
+    // Without a runtime, any call to cubecl-hip-sys would panic. `Device::from_hip_device` returns
+    // an error instead, which lists the places that were searched for the runtime.
     let gpu = Device::from_hip_device(0)?;
 
-    // Small whole numbers: their sums are exact.
+    // The elements are small integers, so their sums are exact.
     let a: Vec<f32> = (1..=1009_u16).map(f32::from).cycle().take(LEN).collect();
     let b: Vec<f32> = (0..1000_u16).map(f32::from).cycle().take(LEN).collect();
     let mut sum = vec![0.0; LEN];
@@ -64,25 +65,25 @@ fn run() -> Result<()> {
 
 /// Computes sum = a + b on the GPU.
 fn add(gpu: &Device, a: &[f32], b: &[f32], sum: &mut [f32]) -> Result<()> {
-    // SAFETY: for a number that is out of range, the function returns an error.
+    // SAFETY: the function returns an error if the number is out of range.
     check("hipSetDevice", unsafe { hip::hipSetDevice(gpu.ordinal()) })?;
     let (a, b, mut result) =
         (Buffer::with_contents(a)?, Buffer::with_contents(b)?, Buffer::with_contents(sum)?);
     let threads = u32::try_from(sum.len()).expect("it is a part of LEN");
     let call = kernels::vector_add(threads.cast_signed(), &a, &b, &mut result);
-    // SAFETY: the kernel touches the first `n` elements of the three vectors. Each vector has `n`
-    // elements, and lives until the kernel is done.
+    // SAFETY: the kernel accesses only the first `n` elements of the three vectors. Each vector has
+    // `n` elements, and lives until the kernel is done.
     unsafe { call.launch(gpu, threads.div_ceil(BLOCK), BLOCK)? };
     gpu.synchronize()?;
     result.read(sum)
 }
 
-/// Turns a code into an error, unless it means success.
+/// Returns an error unless `code` means success.
 fn check(function: &str, code: hip::hipError_t) -> Result<()> {
     if code == hip::HIP_SUCCESS {
         return Ok(());
     }
-    // SAFETY: the function returns a constant string for any number.
+    // SAFETY: the function returns a static string for any code.
     let name = unsafe { CStr::from_ptr(hip::hipGetErrorName(code)) };
     Err(format!("{function} returned {} ({code})", name.to_string_lossy()).into())
 }
@@ -96,7 +97,7 @@ struct Buffer {
 impl Buffer {
     fn with_contents(contents: &[f32]) -> Result<Self> {
         let mut buffer = Self { address: ptr::null_mut(), size: size_of_val(contents) };
-        // SAFETY: the first call writes the address of `size` bytes, and the source has as many.
+        // SAFETY: `hipMalloc` writes the address of `size` bytes, and `contents` has as many.
         unsafe {
             check("hipMalloc", hip::hipMalloc(&mut buffer.address, buffer.size))?;
             let direction = hip::hipMemcpyKind_hipMemcpyHostToDevice;
@@ -111,7 +112,7 @@ impl Buffer {
     fn read(&self, into: &mut [f32]) -> Result<()> {
         assert_eq!(self.size, size_of_val(into));
         let direction = hip::hipMemcpyKind_hipMemcpyDeviceToHost;
-        // SAFETY: both sides have `size` bytes, and each pattern of bits is an `f32`.
+        // SAFETY: both buffers have `size` bytes, and any bit pattern is a valid `f32`.
         check("hipMemcpy", unsafe {
             hip::hipMemcpy(into.as_mut_ptr().cast(), self.address, self.size, direction)
         })
@@ -129,8 +130,8 @@ impl DeviceBuffer for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: the memory was allocated here and is freed once; for a null pointer, `hipFree`
-        // does nothing.
+        // SAFETY: `with_contents` allocated the memory, and only this call frees it. `hipFree`
+        // ignores a null pointer.
         unsafe { hip::hipFree(self.address) };
     }
 }

@@ -1,5 +1,6 @@
-//! Calls kernels in three ways: by a function, by a generic function, and by a name that the
-//! program makes from an operation and the type of its numbers: `cargo run -- square f64 1 2 3`.
+//! Calls kernels in three ways: through a function, through a generic function, and by a name that
+//! the program composes from an operation and a number type. For example, `cargo run -- square f64
+//! 1 2 3` calls the kernel `square_f64`.
 
 use std::env;
 use std::error::Error;
@@ -10,7 +11,8 @@ use std::str::FromStr;
 use offload_gpu::AnyArgument;
 use offload_gpu::run::{BufferItem, Device, RunError};
 
-/// The pack with the functions and variables of `kernels/elementwise.cu`, and `named`.
+/// The embedded pack, the functions and variables of `kernels/elementwise.cu`, and `named`, which
+/// finds a kernel by its name.
 mod kernels {
     offload_gpu::include_kernels!("elementwise");
 }
@@ -46,7 +48,7 @@ fn run() -> Result<(), Box<dyn Error>> {
 /// Calls kernels whose arguments the compiler checks.
 fn typed(device: &Device) -> Result<(), RunError> {
     let (x, mut y) = (device.buffer(&[1.0_f32, 2.0, 3.0])?, device.zeros(3)?);
-    // SAFETY: the kernel touches the first 3 elements of both buffers, which is how many they have.
+    // SAFETY: the kernel accesses only the first 3 elements of each buffer, and each has 3.
     unsafe { kernels::square_f32(3, &x, &mut y).launch(device, 1, 256)? };
     println!("{}: the squares are {:?}", kernels::PACK.on(device)?.image().target(), y.to_vec()?);
 
@@ -56,8 +58,7 @@ fn typed(device: &Device) -> Result<(), RunError> {
     relu(device, &[-3.0_f64, 4.0])
 }
 
-/// Calls the instance of a template for this type. A type other than `f32` or `f64` does not
-/// compile.
+/// Calls the template's instance for `T`. The call compiles only for `f32` and `f64`.
 fn relu<T: kernels::relu + BufferItem + Debug>(device: &Device, x: &[T]) -> Result<(), RunError> {
     let mut there = device.buffer(x)?;
     // SAFETY: as above.
@@ -66,7 +67,7 @@ fn relu<T: kernels::relu + BufferItem + Debug>(device: &Device, x: &[T]) -> Resu
     Ok(())
 }
 
-/// Calls the kernel of this name with numbers, and prints the results. The arguments are checked
+/// Calls the kernel called `name` with `numbers`, and prints the results. The arguments are checked
 /// when the program runs.
 fn named<T>(device: &Device, name: &str, numbers: &[String]) -> Result<(), Box<dyn Error>>
 where
@@ -75,7 +76,7 @@ where
     let x: Vec<T> = numbers.iter().map(|number| number.parse()).collect::<Result<_, _>>()?;
     let (there, mut y) = (device.buffer(&x)?, device.zeros::<T>(x.len())?);
     let call = kernels::named(name)?.arg(x.len() as u32)?.arg(&there)?.arg(&mut y)?;
-    // SAFETY: as above, for as many elements as there are numbers.
+    // SAFETY: as above, but each buffer has as many elements as `x`.
     unsafe { call.launch(device, x.len().div_ceil(256).max(1) as u32, 256)? };
     y.to_vec()?.iter().for_each(|result| println!("{result}"));
     Ok(())

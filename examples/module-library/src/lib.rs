@@ -1,6 +1,6 @@
-//! Element-wise functions on vectors. The kernel of each function is a separate module of one pack.
-//! The first call of a function loads its module onto the best device of the machine: a GPU of
-//! either vendor, or the CPU.
+//! Element-wise functions on vectors. The kernel of each function is in a separate module of one
+//! pack. The first call of a function loads the function's module onto the machine's best device,
+//! which is a GPU of either vendor or the CPU.
 
 pub mod python;
 
@@ -9,8 +9,7 @@ use std::sync::OnceLock;
 use offload_gpu::KernelPack;
 use offload_gpu::run::{Buffer, Device, Result, RunError};
 
-/// The embedded pack. Each module of the pack has a Rust `mod`, with a function for each of its
-/// kernels.
+/// The embedded pack. Each of its modules has a Rust `mod` with a function for each kernel.
 mod kernels {
     offload_gpu::include_kernels!("kernels");
 }
@@ -23,7 +22,7 @@ const BLOCK: u32 = 256;
 
 /// Computes x = min(x, to) for each element.
 pub fn limit(x: &mut [f32], to: f32) -> Result<()> {
-    // SAFETY: the kernel touches the first `n` elements of `x`, and `x` has `n` elements.
+    // SAFETY: the kernel accesses only the first `n` elements of `x`, and `x` has `n` elements.
     on_device(x, |device, n, blocks, x| unsafe {
         kernels::limit::limit(n, to, x).launch(device, blocks, BLOCK)
     })
@@ -46,13 +45,13 @@ pub fn shift(x: &mut [f32], by: f32) -> Result<()> {
 }
 
 /// Runs a kernel on a copy of `x`, and copies the result back. `run` launches the kernel with
-/// enough blocks for the `n` elements: one thread for each.
+/// enough blocks to give each of the `n` elements a thread.
 fn on_device(
     x: &mut [f32],
     run: impl FnOnce(&Device, i32, u32, &mut Buffer<f32>) -> Result<()>,
 ) -> Result<()> {
-    // The first call looks for devices; later calls use the same device. The static keeps the
-    // device, so its modules stay loaded.
+    // The first call selects a device, and later calls use the same device. The static keeps the
+    // device alive, so the device's modules stay loaded.
     static DEVICE: OnceLock<Device> = OnceLock::new();
     let device = match DEVICE.get() {
         Some(device) => device,

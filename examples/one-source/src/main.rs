@@ -1,5 +1,6 @@
 //! Runs the kernel on a device of this machine, with blocks of many sizes, and compares each sum
-//! with that of a plain loop. If a device is named, prints instead which image it would get.
+//! with that of a plain loop. If an argument names a device, only prints which image that device
+//! would get.
 
 use std::env;
 use std::error::Error;
@@ -36,7 +37,7 @@ fn explain(name: &str) -> Result<(), Box<dyn Error>> {
 
 fn run() -> Result<(), Box<dyn Error>> {
     let device = Device::best_for(&kernels::PACK)?;
-    // Small whole numbers: their sums are exact in any order.
+    // The elements are small integers, so their sums are exact in any order.
     let x: Vec<f32> = (0..1000_u16).map(f32::from).cycle().take(10_001).collect();
     let there = device.buffer(&x)?;
     let sizes = [1, 2, 3, 32, 64, 100, 256, 1000, 1024];

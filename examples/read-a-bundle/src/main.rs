@@ -1,4 +1,4 @@
-//! Lists the entries of an uncompressed offload bundle, such as clang-offload-bundler makes.
+//! Lists the entries of an uncompressed offload bundle, as written by clang-offload-bundler.
 
 use offload_format::bundle::Bundle;
 use std::error::Error;

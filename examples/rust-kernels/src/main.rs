@@ -1,17 +1,18 @@
-//! Runs kernels written in Rust on the first GPU, otherwise on the CPU, and checks what they
-//! compute. The arguments name the kernels; without arguments, `saxpy` runs.
+//! Runs kernels written in Rust on a GPU, or on the CPU if no image fits a GPU, and checks the
+//! results. The arguments name the kernels. Without arguments, `saxpy` runs.
 
 use std::error::Error;
 use std::process::ExitCode;
 
 use offload_gpu::run::{Device, Launch, Result};
 
-/// The embedded pack, and a function for each kernel, with the parameters of the kernels' crate.
+/// The embedded pack, and a function for each kernel, with the parameters that the kernel crate
+/// declares.
 mod kernels {
     offload_gpu::include_kernels!("kernels");
 }
 
-/// The number of threads in a block, for all kernels but `multiply`.
+/// The number of threads in a block, for all kernels except `multiply`.
 const BLOCK: u32 = 256;
 
 fn main() -> ExitCode {
@@ -52,8 +53,8 @@ fn run() -> std::result::Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Pairs of a computed element and its expected value. All numbers are whole and small, so that
-/// sums and products are exact.
+/// Pairs of a computed element and its expected value. All numbers are small integers, so sums and
+/// products are exact.
 type Computed = Vec<(f32, f32)>;
 
 fn saxpy(device: &Device) -> Result<Computed> {
@@ -62,7 +63,7 @@ fn saxpy(device: &Device) -> Result<Computed> {
     let (x, y): (Vec<f32>, Vec<f32>) = (0..LEN).map(|i| (f32::from(i), f32::from(i % 7))).unzip();
     let (x_there, mut y_there) = (device.buffer(&x)?, device.buffer(&y)?);
     let blocks = u32::from(LEN).div_ceil(BLOCK);
-    // SAFETY: `x` and `y` have that many elements.
+    // SAFETY: `x` and `y` have `LEN` elements.
     unsafe {
         kernels::saxpy(usize::from(LEN), a, &x_there, &mut y_there)
             .launch(device, blocks, BLOCK)?;
@@ -77,7 +78,7 @@ fn evaluate(device: &Device) -> Result<Computed> {
     let line = device.buffer(&[kernels::Line { slope: 2.0, offset: 5.0 }])?;
     let (x_there, mut y_there) = (device.buffer(&x)?, device.buffer(&x)?);
     let blocks = u32::from(LEN).div_ceil(BLOCK);
-    // SAFETY: `line` has a line, and `x` and `y` have that many elements.
+    // SAFETY: `line` contains one `Line`, and `x` and `y` have `LEN` elements.
     unsafe {
         kernels::evaluate(&line, usize::from(LEN), &x_there, &mut y_there)
             .launch(device, blocks, BLOCK)?;
@@ -90,9 +91,9 @@ fn sum(device: &Device) -> Result<Computed> {
     const LEN: u16 = 5_000;
     let x: Vec<u32> = (0..u32::from(LEN)).map(|i| i % 100).collect();
     let (x_there, mut total) = (device.buffer(&x)?, device.buffer(&[0_u32])?);
-    // 4 bytes for each warp, which has 32 threads or more.
+    // 4 bytes for each warp, which has at least 32 threads.
     let launch = Launch::new(3, BLOCK).shared_memory(BLOCK as usize / 32 * 4);
-    // SAFETY: `x` has that many elements, and `total` has one.
+    // SAFETY: `x` has `LEN` elements, and `total` has one.
     unsafe { kernels::sum(usize::from(LEN), &x_there, &mut total).launch_as(device, &launch)? };
     let right: u32 = x.iter().sum();
     Ok(total.to_vec()?.into_iter().map(|total| (total as f32, right as f32)).collect())

@@ -2,8 +2,8 @@
 //!
 //! The images are inside this program. The program looks for devices and runs the image that fits
 //! the best of them. It then compares every element with the result that Rust computes. Neither
-//! CUDA nor ROCm is needed to build or to start the program: it loads the CUDA driver and the HIP
-//! runtime if they are installed.
+//! CUDA nor ROCm is needed to build or to start the program. The program loads the CUDA driver and
+//! the HIP runtime if they are installed.
 //!
 //! * `main`: reads the command line, launches the kernel, and returns the exit status.
 //! * `args`: the command line.
@@ -29,7 +29,7 @@ use crate::saxpy::{BLOCK, Problem};
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// The pack that `build.rs` compiled from `kernels/saxpy.cu`: one image for each target, and a
-/// function for each kernel. The compiler checks the arguments of the functions.
+/// function for each kernel. The compiler checks the functions' arguments.
 mod kernels {
     offload_gpu::include_kernels!("saxpy");
 }
@@ -80,13 +80,14 @@ fn run(wanted: Option<&str>) -> Result<()> {
         Some(name) => Device::named(name)?,
         None => found.best_for(&kernels::PACK)?,
     };
-    // A launch would load the image, too. With this call, the program fails before it allocates
-    // memory if no image fits.
+    // A launch would load the image, too. Because of this call, the program fails before it
+    // allocates memory if no image fits.
     let image = kernels::PACK.on(&device)?.image();
     let mut problem = Problem::new();
     let x = device.buffer(&problem.x)?;
     let mut y = device.buffer(&problem.y)?;
-    // SAFETY: the kernel touches the first `n` elements of `x` and `y`, and each has `n` elements.
+    // SAFETY: the kernel accesses only the first `n` elements of `x` and `y`, and each has `n`
+    // elements.
     unsafe {
         kernels::saxpy(problem.n(), problem.a, &x, &mut y).launch(
             &device,

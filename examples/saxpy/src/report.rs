@@ -66,8 +66,8 @@ pub fn explain(
     choice: &Choice<PackImage>,
 ) -> io::Result<()> {
     writeln!(out, "{device} gets the {} {} ({}).", choice.target(), choice.kind(), choice.fit())?;
-    // A `PackImage` only refers to bytes of the pack: two of them with the same address are the
-    // same image.
+    // A `PackImage` only refers to the pack's bytes, so two with the same address are the same
+    // image.
     let others = pack.images().filter(|image| image.as_ptr() != choice.as_ptr());
     let mut table = Table::new(["not chosen", "kind", "reason"]);
     for image in others {
@@ -80,8 +80,8 @@ pub fn explain(
     table.print(out)
 }
 
-/// Rows of text under a header. Each column is as wide as its widest cell; numbers are aligned at
-/// the right.
+/// Rows of text under a header. Each column is as wide as its widest cell. Numbers are
+/// right-aligned.
 struct Table<const COLUMNS: usize> {
     rows: Vec<[String; COLUMNS]>,
     notes: Vec<String>,
@@ -96,7 +96,7 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         self.rows.push(cells);
     }
 
-    /// Adds a line of text below the rows, which is not divided into columns.
+    /// Adds a line of text, without columns, below the rows.
     fn note(&mut self, text: &str) {
         self.notes.push(text.to_owned());
     }

@@ -10,9 +10,9 @@ const LEN: usize = 1 << 20;
 
 /// The operands, and the expected result.
 ///
-/// All values, their products and their sums are small integers, which `f32` holds exactly. The
-/// result is therefore the same to the last bit, whether or not a device fuses the multiplication
-/// with the addition.
+/// All values, their products and their sums are small integers, which `f32` represents exactly.
+/// The result is therefore the same to the last bit, whether or not a device fuses the
+/// multiplication with the addition.
 pub struct Problem {
     /// The factor.
     pub a: f32,
@@ -28,8 +28,8 @@ impl Problem {
     pub fn new() -> Self {
         let a = 3.0;
         // The conversion from `u16` to `f32` is exact. The values of `x` repeat after 1009
-        // elements, those of `y` after 1000. These numbers have no common factor, so neighbouring
-        // elements and blocks all differ.
+        // elements, those of `y` after 1000. The numbers 1009 and 1000 have no common factor, so
+        // neighbouring elements and blocks all differ.
         let x: Vec<f32> = (1..=1009_u16).map(f32::from).cycle().take(LEN).collect();
         let y: Vec<f32> = (0..1000_u16).map(f32::from).cycle().take(LEN).collect();
         let expected = x.iter().zip(&y).map(|(x, y)| a * x + y).collect();
@@ -41,19 +41,20 @@ impl Problem {
         self.y.len()
     }
 
-    /// Returns the number of elements, with the type of the kernel's parameter `n`.
+    /// Returns the number of elements in the type of the kernel's parameter `n`.
     pub fn n(&self) -> i32 {
         i32::try_from(self.len()).expect("2^20 fits")
     }
 
-    /// Returns the number of blocks that a launch needs to give each element a thread.
+    /// Returns the number of blocks that provide a thread for each element.
     pub fn blocks(&self) -> u32 {
         u32::try_from(self.len()).expect("2^20 fits").div_ceil(BLOCK)
     }
 
     /// Compares every element of `y` with the expected one.
     ///
-    /// If elements are wrong, returns an error with the first of them and their number.
+    /// If elements are wrong, returns an error with the first wrong element and the number of wrong
+    /// ones.
     pub fn check(&self) -> Result<(), WrongResult> {
         let mut wrong = (self.y.iter().zip(&self.expected).enumerate())
             // A NaN is unequal to everything, so it counts as wrong.

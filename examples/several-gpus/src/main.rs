@@ -9,7 +9,7 @@ use std::{env, thread};
 use offload_gpu::DeviceInfo;
 use offload_gpu::run::{Device, RunError, Vendor, devices};
 
-/// The pack, and a function for each kernel. The compiler checks the arguments of the functions.
+/// The embedded pack, and a function for each kernel. The compiler checks the functions' arguments.
 mod kernels {
     offload_gpu::include_kernels!("vector_add");
 }
@@ -30,8 +30,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints which image each device would get; `devices` contains the names of devices, separated by
-/// commas.
+/// Prints which image each device would get. `devices` is a comma-separated list of device names.
 fn pretend(devices: &str) -> Result<(), Box<dyn Error>> {
     for name in devices.split(',') {
         match kernels::PACK.select(&DeviceInfo::parse(name)?) {
@@ -82,8 +81,8 @@ fn add(gpu: &Device) -> Result<String, RunError> {
     let (a, b): (Vec<f32>, Vec<f32>) = (0..LEN).map(|i| (f32::from(i), f32::from(i % 7))).unzip();
     let (a_there, b_there, mut sum) = (gpu.buffer(&a)?, gpu.buffer(&b)?, gpu.zeros(a.len())?);
     let call = kernels::vector_add(i32::from(LEN), &a_there, &b_there, &mut sum);
-    // SAFETY: the kernel touches the first `n` elements of the three vectors, and each has `n`
-    // elements.
+    // SAFETY: the kernel accesses only the first `n` elements of the three vectors, and each has
+    // `n` elements.
     unsafe { call.launch(gpu, u32::from(LEN).div_ceil(BLOCK), BLOCK)? };
     let sum = sum.to_vec()?;
     let right = (0..a.len()).filter(|&i| sum[i] == a[i] + b[i]).count();

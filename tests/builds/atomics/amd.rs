@@ -1,13 +1,13 @@
-//! Atomic operations on AMD's GPUs: the instructions that write back and invalidate caches, from
-//! "Memory Model" in LLVM's "User Guide for AMDGPU Backend".
+//! Atomic operations on AMD's GPUs. Checks the instructions that write back and invalidate caches,
+//! which are listed under "Memory Model" in LLVM's "User Guide for AMDGPU Backend".
 
 use super::table;
 use offload_tests::prelude::*;
 
-/// The targets, each with different instructions.
+/// The targets, whose cache instructions all differ.
 const TARGETS: [&str; 3] = ["gfx90a", "gfx942", "gfx1100"];
 
-/// Returns the cache instructions for a release and for an acquire.
+/// Returns the cache instructions for a release and for an acquire in this scope.
 fn caches(target: &str, scope: &str) -> [&'static [&'static str]; 2] {
     match (target, scope) {
         ("gfx90a" | "gfx942", "block") => [&[], &[]],
@@ -20,8 +20,8 @@ fn caches(target: &str, scope: &str) -> [&'static [&'static str]; 2] {
     }
 }
 
-/// Asserts that each kernel in the table has the instructions for its order and its scope. With
-/// `is_for_system`, every scope is the whole system.
+/// Asserts that each kernel in the table has the instructions for its order and scope. If
+/// `is_for_system` is set, every kernel must have the instructions for the system scope.
 #[track_caller]
 pub fn assert_orders(target: &str, image: &Path, is_for_system: bool) {
     let code = stdout(&succeed(llvm("llvm-objdump").args(["-d", "--no-show-raw-insn"]).arg(image)));

@@ -1,6 +1,6 @@
-//! Atomic operations must keep their orders and scopes. For NVIDIA's GPUs, each clang is compared
-//! with nvcc and `cuda::atomic_ref`; AMD's GPUs and SPIR-V have separate tests. An operation that
-//! would lose its order or scope must be an error.
+//! Atomic operations must keep their orders and scopes. For NVIDIA's GPUs, the output of each clang
+//! is compared with nvcc's output for `cuda::atomic_ref`. AMD's GPUs and SPIR-V have separate
+//! tests. An operation that would lose its order or scope must be an error.
 
 pub mod amd;
 mod spirv;
@@ -88,9 +88,9 @@ fn assert_assembles(source: &Path, arch: u32) {
     succeed(&mut assemble);
 }
 
-/// More forms of the compiler's functions. Each row has a statement with `p` and `y`, which point
-/// to `unsigned`, and the statement's instructions for `sm_80`. The parts of an instruction's name
-/// are sorted.
+/// More forms of the compiler's atomic functions. Each row has a statement with `p` and `y`, which
+/// point to `unsigned`, and the statement's instructions for `sm_80`. The parts of an instruction's
+/// name are sorted.
 const FORMS: &str = "
 *y = __atomic_fetch_add(p, 1, __ATOMIC_ACQ_REL)                         | atom.acq_rel.add.b32.sys
 *y = __atomic_fetch_add(p, 1, __ATOMIC_RELAXED)                         | atom.add.b32.relaxed.sys
@@ -121,8 +121,8 @@ __atomic_store_n((int **)p, nullptr, __ATOMIC_RELEASE)                  | st.b64
 *y = atomicAdd(p, 1)                                                    | atom.add.b32
 ";
 
-/// Forms for GPUs whose only orders are fences. The columns are the statement, the instructions for
-/// `sm_60`, and those for `sm_50`, which has no scopes either.
+/// Forms for GPUs that express orders only by fences. The columns are the statement, the
+/// instructions for `sm_60`, and those for `sm_50`, which has no scopes either.
 const OLD_FORMS: &str = "
 *y = __atomic_fetch_add(p, 1, __ATOMIC_ACQ_REL)       | membar.sys atom.add.b32.sys membar.sys  | membar.sys atom.add.b32 membar.sys
 *y = __atomic_load_n(p, __ATOMIC_ACQUIRE)             | ld.b32.volatile membar.sys              | ld.b32.volatile membar.sys
@@ -141,7 +141,7 @@ fn each_form_has_its_order() {
     for (forms, column, arch) in
         [(FORMS, 1, 80), (FORMS, 1, 70), (OLD_FORMS, 1, 60), (OLD_FORMS, 2, 50)]
     {
-        // The host's headers also call such functions.
+        // Host headers also call atomic functions.
         let mut source = "#include <atomic>\n\
             int host(std::atomic<int> &x, int *y) { return ++x + __atomic_fetch_add(y, 1, __ATOMIC_ACQ_REL); }\n\
             struct wide { long a, b; };\n\
@@ -197,7 +197,8 @@ fn what_clang_loses_is_an_error() {
         .has("fetch_add with the order acq_rel, in k\n")
         .has("put fences around an operation with __ATOMIC_RELAXED");
     errors("k.c", &c("__ATOMIC_RELAXED"), &["compute_80"]).passes();
-    // A function that takes any order must not count as an operation with every order.
+    // If inlining turns an order into a constant, the operation must not count as one with every
+    // order.
     let inlined = c("order").replace("{\n", "{\n  const int order = relaxed();\n");
     let inlined = "static int relaxed(void) { return __ATOMIC_RELAXED; }\n".to_owned() + &inlined;
     errors("k.c", &inlined, &["compute_80"]).passes();
@@ -221,7 +222,8 @@ fn what_clang_loses_is_an_error() {
     errors("k.ll", &ir("monotonic"), &["compute_80"]).passes();
 }
 
-/// The compiler's functions must compile for all targets. Operators of `_Atomic` would lose orders.
+/// The compiler's atomic functions must compile for all targets. Operators on `_Atomic` types would
+/// lose their orders on NVIDIA's GPUs, so they must be an error there.
 #[test(CLANG.slow())]
 fn one_source_for_all_targets() {
     let scenario = Scenario::new("atomics_all");
@@ -238,13 +240,13 @@ fn one_source_for_all_targets() {
     build(&["compute_80"], "++*(_Atomic(unsigned) *)p")
         .fails()
         .has("_Atomic loses its orders on NVIDIA's GPUs: use __atomic_fetch_add and kin");
-    // 8 bytes that are aligned only to 4: no atomic instruction supports them.
+    // No atomic instruction supports 8 bytes that are aligned only to 4.
     for target in ["compute_80", "spirv64"] {
         let statement =
             "struct pair { int a, b; } v = {1, 2}; __atomic_store((pair *)p, &v, __ATOMIC_RELEASE)";
         build(&[target], statement).fails().has("'this_type_needs_alignas_with_its_size<pair>'");
     }
-    // CUDA's functions have no order to lose.
+    // CUDA's atomic functions have no order to lose.
     build(&["compute_80"], "*y = atomicAdd(p, 1) + atomicCAS(p, 1, 2) + atomicInc(p, 9)").passes();
     for (statement, lost) in UNUSUAL {
         build(&["compute_80"], statement)
@@ -255,7 +257,7 @@ fn one_source_for_all_targets() {
     }
 }
 
-/// Further names of the compiler's functions, and the orders that these functions would lose.
+/// Less common atomic functions of the compiler, and the orders that they would lose.
 const UNUSUAL: [(&str, &str); 6] = [
     (
         "*y = atomic_fetch_add_explicit((atomic_uint *)p, 1, memory_order_acq_rel)",
@@ -268,7 +270,7 @@ const UNUSUAL: [(&str, &str); 6] = [
     ("*y = _InterlockedExchange((int *)p, 1) + atomicExch(p, 2)", "swap with the order seq_cst"),
 ];
 
-/// CUDA's headers declare their own atomic functions for PTX. With these headers, too, the
+/// CUDA's headers declare their own atomic functions for PTX. Even with these headers, the
 /// compiler's functions must keep their orders.
 #[test(crate::NVCC_AND_CLANG.slow())]
 fn orders_with_the_headers_of_cuda() {

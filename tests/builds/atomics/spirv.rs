@@ -1,5 +1,5 @@
-//! Atomic operations in SPIR-V: each instruction must have its order and scope, for the block's
-//! memory and the device's memory.
+//! Atomic operations in SPIR-V. Each instruction must have the right order and scope, both for the
+//! block's memory and for the device's.
 
 use super::table;
 use offload_tests::judges::spirv_listing;

@@ -1,9 +1,9 @@
-//! Every atomic operation with every order and scope, on numbers of each type, in three languages.
+//! Every atomic operation with every order and scope, on each number type, in three languages.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// A number: its types in Rust and in C++, and whether it is floating-point.
+/// A number type: its names in Rust and in C++, and whether it is a floating-point type.
 const NUMBERS: [(&str, &str, bool); 6] = [
     ("u32", "unsigned", false),
     ("i32", "int", false),
@@ -13,7 +13,8 @@ const NUMBERS: [(&str, &str, bool); 6] = [
     ("f64", "double", true),
 ];
 
-/// An order: its names in Rust and in C++. The compiler's functions have the C++ name in capitals.
+/// A memory order: its names in Rust and in C++. The compiler's functions use the C++ name in
+/// capitals.
 const ORDERS: [(&str, &str); 5] = [
     ("Relaxed", "relaxed"),
     ("Acquire", "acquire"),
@@ -22,7 +23,7 @@ const ORDERS: [(&str, &str); 5] = [
     ("SeqCst", "seq_cst"),
 ];
 
-/// A scope: the method in Rust, and the names in the compiler's functions and in CUDA.
+/// A scope: its method in Rust, and its names in the compiler's functions and in CUDA.
 const SCOPES: [(&str, &str, &str); 3] =
     [(".block()", "WRKGRP", "block"), (".device()", "DEVICE", "device"), ("", "SYSTEM", "system")];
 
@@ -40,7 +41,7 @@ const OPERATIONS: [&str; 11] = [
     "fetch_max",
 ];
 
-/// The kernels in three languages. A kernel has the same name in all of them.
+/// The kernels in three languages. A kernel has the same name in all three.
 pub struct Sources {
     pub rust: String,
     pub clang: String,
@@ -48,7 +49,7 @@ pub struct Sources {
     pub count: usize,
 }
 
-/// Returns a kernel for each row of the table, in each language.
+/// Returns a kernel for each combination in the table, in each language.
 pub fn sources() -> Sources {
     let mut all = Sources {
         rust: "use core::sync::atomic::Ordering::*;\nuse offload_kernel::{Atomic, kernel};\n"

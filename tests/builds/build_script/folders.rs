@@ -32,7 +32,7 @@ fn a_moved_work_folder_stays_fresh() {
     watched.compilations().assert_none("another place");
 }
 
-/// Tests a kernel's name that the source sets with `__asm__`. The program must find the kernel by
+/// Tests a kernel name that the source sets with `__asm__`. The program must find the kernel by
 /// this name, even after the build script has run again.
 #[test(CLANG)]
 fn a_kernel_with_control_characters_in_its_name() {
@@ -54,8 +54,8 @@ fn a_kernel_with_control_characters_in_its_name() {
     }
 }
 
-/// The header's name also contains a TAB. clang writes the TAB unchanged into its dependency files;
-/// c++ puts a backslash before it.
+/// The header's name also contains a TAB. clang writes the TAB unchanged into its dependency files,
+/// but c++ escapes it with a backslash.
 #[test(COMPILERS.slow())]
 fn tools_by_bare_names_in_folders_with_spaces_and_other_letters() {
     const HEADER: &str = "include dir/ü\tü/wert\t$1#.h";
@@ -72,7 +72,7 @@ fn tools_by_bare_names_in_folders_with_spaces_and_other_letters() {
     let _ = fs::remove_dir_all(&folder);
     fs::rename(&scenario.folder, &folder).expect("the folder can be moved");
     scenario.target = folder.join("gebaut für alle");
-    // The variables name tools without a folder.
+    // The variables contain bare tool names.
     let build = || {
         let build = scenario.build().path([llvm_bin()]).env("OFFLOAD_CLANG", "clang");
         build.env("CXX", "g++").current_dir(&folder).arg("-v").passes()

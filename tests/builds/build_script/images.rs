@@ -5,8 +5,8 @@ use offload_tests::judges::{assert_is_for, image_file_name};
 use offload_tests::prelude::*;
 
 /// Kernels in two files call a function in a third file. The package is built in two folders with
-/// different names, one of which contains Cargo's target folder, as by default. Both builds must
-/// produce the same bytes.
+/// different names. One of them contains Cargo's target folder, as is Cargo's default. Both builds
+/// must produce the same bytes.
 #[test(COMPILERS.slow())]
 fn several_files_make_one_program_in_any_folder() {
     const MAIN: &str = r#"let out = std::env::var("OUT_DIR").unwrap();
@@ -110,7 +110,7 @@ fn symbols(image: &Path) -> Vec<[String; 4]> {
         line.trim_start().split_once(':').is_some_and(|(number, _)| number.parse::<u32>().is_ok())
     })
     .map(|line| {
-        // The columns are number, value, size, type, binding, visibility, section and name; a
+        // The columns are number, value, size, type, binding, visibility, section and name. A
         // section's symbol may have no name.
         let word = |index: usize| line.split_whitespace().nth(index).unwrap_or("").to_owned();
         [word(3), word(4), word(6), word(7)]
@@ -171,7 +171,7 @@ fn each_image_says_its_target() {
     }
 }
 
-/// Tests PTX of every length modulo 8, because 8 is the pack's alignment.
+/// Tests PTX of every length modulo 8, because a pack aligns its images to 8 bytes.
 #[test(CLANG.slow())]
 fn a_nul_follows_every_ptx() {
     let scenario = Scenario::new("build_ptx_ends");
@@ -242,8 +242,8 @@ fn options_reach_every_compiler() {
     assert!(symbols(&image("sm_80.cubin")).iter().any(|[_, _, _, name]| name == "renamed"));
 }
 
-/// Sets Cargo's variables for the build script as if it built for other hosts, because this machine
-/// lacks their standard library.
+/// Sets Cargo's variables in the build script as for other hosts, because this machine lacks the
+/// standard libraries of these hosts.
 #[test(LLVM)]
 fn the_library_is_for_the_host_program() {
     let scenario = Scenario::new("build_hosts");

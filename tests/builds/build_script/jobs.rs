@@ -30,7 +30,7 @@ fn as_many_compilers_run_as_there_are_jobs() {
     };
     let work = calls.of_compilations();
     let kinds: Vec<&str> = work.0.iter().map(kind).collect();
-    // The kernels' descriptions are made last.
+    // The steps that describe the kernels run last.
     let expected = ["sm_80", "cpu", "gfx90a", "sm_80", "cpu", "gfx90a", "sm_80", "gfx90a", "sm_80"];
     assert_eq!(kinds, expected, "{work:#?}");
 

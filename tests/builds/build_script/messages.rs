@@ -47,7 +47,7 @@ fn warnings_of_the_cpu_are_those_by_default() {
         scenario.build().env("CXX", &cxx).passes().has("[-Wunused-variable]");
     }
     pack("");
-    // The build does not start a launcher in CXX, so the launcher need not exist.
+    // The build does not start the launcher that CXX names, so the launcher need not exist.
     for (name, value) in
         [("CXXFLAGS", "-Wunused-variable"), ("CXX", "ccache g++ -Wunused-variable")]
     {
@@ -55,7 +55,7 @@ fn warnings_of_the_cpu_are_those_by_default() {
     }
 }
 
-/// A template kernel is in no image until a source instantiates it.
+/// No image contains a template kernel until a source instantiates the template.
 #[test(CLANG.slow())]
 fn a_template_without_instances() {
     let scenario = Scenario::new("build_template");
@@ -146,7 +146,7 @@ fn nothing_is_built_for_docs_rs() {
             "src/lib.rs",
             "pub static ADD: offload_gpu::KernelPack = offload_gpu::include_offload!(\"add\");\n",
         );
-    // rustc links with `cc`, so the folder also needs `cc`.
+    // rustc links with `cc`, so the tools folder also needs `cc`.
     let path = env::var_os("PATH").expect("PATH is set");
     for name in ["cc", "cargo", "rustc", "rustdoc", "ld"] {
         if let Some(real) = env::split_paths(&path).map(|it| it.join(name)).find(|it| it.is_file())

@@ -1,4 +1,4 @@
-//! Build scripts as users write them, run by Cargo. Tests when images are compiled, what they
+//! Build scripts as users write them, run by Cargo. Tests when images are compiled, what the images
 //! contain, and what the build prints.
 
 mod folders;

@@ -1,4 +1,4 @@
-//! Edits that recompile an image, and edits that do not.
+//! Edits that must cause a recompilation of an image, and edits that must not.
 
 use offload_tests::prelude::*;
 use offload_tests::scenario::Watched;
@@ -19,13 +19,14 @@ fn a_second_build_compiles_nothing() {
     watched.log().assert_none("a build without a change");
 
     // The script runs again, finds all images current, and writes only the index. Each run writes
-    // the index, because removed packs must disappear from it.
+    // the index, because removed packs must disappear from the index.
     let folder = scenario.out_dir("debug").join("offload");
     let before = scratch::times(&folder);
     scenario.touch_build_script();
     build().passes().ran_the_build_script();
     watched.log().assert_none("a second run of the script");
-    // A change of a variable that no compiler reads runs the script again, but no compiler.
+    // After a change of a variable that no compiler reads, the script runs again, but no compiler
+    // does.
     scenario.build_script(&format!("println!(\"cargo::rerun-if-env-changed=AGAIN\"); {MAIN}"));
     build().passes();
     build().env("AGAIN", "1").passes().ran_the_build_script();
@@ -66,13 +67,13 @@ fn the_environment_names_the_targets() {
     // The target's name lists its features in canonical order, whatever their order in the
     // variable.
     assert_eq!(build(&[("OFFLOAD_ARCH", "gfx90a:xnack-:sramecc+")]), ["gfx90a:sramecc+:xnack-"]);
-    // The package's own variable has priority over the one for all packages; an empty variable
+    // The package's own variable has priority over the variable for all packages. An empty variable
     // counts as unset.
     let both = [("OFFLOAD_ARCH_build_env", "gfx942"), ("OFFLOAD_ARCH", "gfx1100")];
     assert_eq!(build(&both), ["gfx942"]);
     assert_eq!(build(&[("OFFLOAD_ARCH_build_env", ""), ("OFFLOAD_ARCH", "gfx942")]), ["gfx942"]);
 
-    // Returning to the earlier value reuses the existing images.
+    // After a return to the earlier value, the build reuses the existing images.
     watched.log();
     assert_eq!(build(&[]), ["gfx90a", "compute_80"]);
     watched.compilations().assert_none("the first list again");
@@ -134,7 +135,7 @@ fn only_what_a_change_reaches_is_compiled() {
     scenario.kernel("without", "VALUE + 1.0f");
     expect("without", every_image, "a source");
 
-    // An image that was changed or removed must be made again.
+    // An image that was changed or removed must be rebuilt.
     fs::remove_file(scenario.output("debug", "with/cpu.so")).expect("the image is there");
     let ptx = scenario.output("debug", "without/compute_80.ptx");
     fs::write(&ptx, b"damaged").expect("the image can be written");
@@ -143,7 +144,7 @@ fn only_what_a_change_reaches_is_compiled() {
     assert!(String::from_utf8_lossy(&read(&ptx)).contains(".visible .entry without("));
 }
 
-/// After a change of PATH, the script runs again, but it compiles only if it finds a different
+/// After a change of PATH, the script runs again, but compiles only if it finds a different
 /// compiler.
 #[test(CLANG.slow())]
 fn another_compiler_in_path_is_noticed() {
@@ -181,8 +182,8 @@ fn another_compiler_in_path_is_noticed() {
     expect_calls_of("two", &["two", "one"]);
 }
 
-/// A compiler is identified by its file, not its name. The test also includes a header that the
-/// build script writes in each run.
+/// The build identifies a compiler by its file, not by its name. The test also includes a header
+/// that the build script writes in each run.
 #[test(CLANG.slow())]
 fn another_compiler_behind_the_same_name_is_noticed() {
     let scenario = Scenario::new("build_compiler");

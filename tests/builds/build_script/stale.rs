@@ -5,20 +5,21 @@ use offload_tests::prelude::*;
 use offload_tests::scenario::Watched;
 use std::os::unix::fs::symlink;
 
-/// Returns a source whose kernel contains the value `VALUE`, which a header defines.
+/// Returns a source whose kernel uses the macro `VALUE`, which a header defines.
 fn with_header(include: &str) -> String {
     format!("{include}\n{}", kernel("add", "VALUE"))
 }
 
-/// The compilers for `compute_80` and for the CPU: the compiler's name, which is also its pack's
-/// name; the calls that select the compiler; and the image's file.
+/// The compilers for `compute_80` and for the CPU. Each row has the compiler's name (also the
+/// pack's name), the calls that select the compiler, and the image's file.
 const KINDS: [(&str, &str, &str); 3] = [
     ("clang", r#".arch("compute_80")"#, "clang/compute_80.ptx"),
     ("gcc", r#".arch("cpu")"#, "gcc/cpu.so"),
     ("nvcc", r#".arch("compute_80").compiler(Compiler::Nvcc)"#, "nvcc/compute_80.ptx"),
 ];
 
-/// Returns a package that compiles `kernels/add.cu` with these calls and each of the [`KINDS`].
+/// Returns a package that compiles `kernels/add.cu` with these calls, once for each of the
+/// [`KINDS`].
 fn package(name: &str, calls: &str) -> Scenario {
     let scenario = Scenario::new(name);
     let packs = KINDS.map(|(kind, own, _)| {
@@ -28,8 +29,8 @@ fn package(name: &str, calls: &str) -> Scenario {
     scenario
 }
 
-/// Builds with the tests' nvcc in `NVCC`, and with these variables, whose values are folders in the
-/// package. Returns the images of the [`KINDS`].
+/// Builds with the tests' nvcc in `NVCC`, and with variables that name folders in the package.
+/// Returns the images of the [`KINDS`].
 #[track_caller]
 fn images(scenario: &Scenario, folders: &[(&str, &str)]) -> [Vec<u8>; 3] {
     let folders = folders.iter().map(|(name, folder)| (*name, scenario.folder.join(folder)));
@@ -191,7 +192,7 @@ fn assembly_that_takes_in_files() {
     assert!(built() != second, ".include");
 }
 
-/// Two files change after a compiler has read them but before the build ends: an older file
+/// Two files change after a compiler has read them, but before the build ends. An older file
 /// replaces the header, and an editor saves the source.
 #[test(CLANG.slow())]
 fn edits_while_a_compiler_runs_are_not_lost() {
@@ -217,7 +218,7 @@ fn edits_while_a_compiler_runs_are_not_lost() {
     };
     let first = ptx();
     assert!(!scenario.folder.join("older.h").exists(), "the header was not replaced");
-    // Cargo does not notice a file whose modification time is older.
+    // Cargo does not notice the replaced header, because its modification time is older.
     scenario.touch_build_script();
     assert_ne!(ptx(), first, "the image is of the header that is gone");
 
@@ -240,8 +241,8 @@ fn folders_of_builds_in_path_do_not_count() {
         run.without(&["OFFLOAD_PTXAS", "CUDA_HOME"]).passes()
     };
     build();
-    // PATH contains the folder `deps`, which each build changes. The next build must nevertheless
-    // be fresh.
+    // PATH contains the folder `deps`, which each build changes. The next build must be fresh
+    // nevertheless.
     fs::write(deps.join("path_of_builds.tmp"), "").expect("the target folder can be written");
     let printed = build();
     fs::remove_file(deps.join("path_of_builds.tmp")).expect("it is there");
@@ -264,8 +265,8 @@ fn a_folder_with_the_target_folder_is_not_watched() {
     scenario.build().arg("-v").passes().found_fresh("include_of_all");
 }
 
-/// As in ccache's folder, a link called `clang` leads to a program that starts the next clang in
-/// PATH.
+/// A link called `clang`, like the links in ccache's folder, leads to a program that starts the
+/// next clang in PATH.
 #[test(CLANG.slow())]
 fn a_compiler_behind_a_masquerade() {
     let scenario = Scenario::new("masquerade");
@@ -295,15 +296,15 @@ fn a_compiler_behind_a_masquerade() {
         fs::read_to_string(&log).unwrap_or_default().lines().count()
     };
     assert!(build() > 0);
-    // Each build queries the linker, but this one compiles nothing.
+    // Each build queries the linker, but this build compiles nothing.
     let asks = build();
     real("two/clang", "SECOND");
     assert!(build() > asks, "another compiler behind the link");
     assert_eq!(build(), asks);
 }
 
-/// Starts two build scripts in one `OUT_DIR`. This happens if a user kills only Cargo: its build
-/// script is still running when the next build starts another.
+/// Starts two build scripts in one `OUT_DIR`. This happens if a user kills only Cargo: the first
+/// build script is still running when the next build starts the second.
 #[test(CLANG.slow())]
 fn two_scripts_in_one_out_dir() {
     let scenario = Scenario::new("two_scripts");
@@ -355,7 +356,8 @@ fn packs_of_several_threads() {
     }
 }
 
-/// Puts a link where the build writes a temporary file. The file behind the link must not change.
+/// Creates a link at the path where the build writes a temporary file. The file behind the link
+/// must not change.
 #[test]
 fn a_link_in_the_place_of_a_file() {
     let scenario = Scenario::new("planted_link");

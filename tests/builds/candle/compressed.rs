@@ -1,6 +1,7 @@
-//! The modules of `candle-kernels` as PTX in a compressed pack. Each image must decompress to its
-//! original bytes, even if all other modules' streams are damaged. The tests compare the images
-//! with those of an uncompressed pack, and check the PTX and the sizes of the pack and the program.
+//! The modules of `candle-kernels`, compiled to PTX in a compressed pack. Each image must
+//! decompress to its original bytes, even if all other modules' streams are damaged. The tests
+//! compare the images with those of an uncompressed pack, and check the PTX and the sizes of the
+//! pack and the program.
 
 use super::lowered_ptx::assert_are_lowered;
 use super::{MODULES, SOME, paths};
@@ -24,8 +25,8 @@ fn all_of_candle_kernels_compressed() {
     assert!(sizes.added <= 2_500_000, "{sizes:?}");
 }
 
-/// Sizes in bytes of the images, of the compressed pack, and of its share of the program. The
-/// images are some modules as PTX for two targets.
+/// Sizes in bytes: the images, the compressed pack, and the pack's share of the program. The images
+/// are PTX of some modules for two targets.
 #[derive(Debug)]
 #[allow(dead_code, reason = "messages have all of them")]
 struct Sizes {
@@ -35,8 +36,8 @@ struct Sizes {
     added: u64,
 }
 
-/// A program that writes the images of the named modules to a folder, or prints why it cannot
-/// decompress them.
+/// A program that writes the images of the named modules to a folder, or prints why the images
+/// cannot be decompressed.
 const MAIN: &str = r#"use std::path::PathBuf;
 
 static CANDLE: offload_gpu::KernelPack<offload_gpu::Compressed> = offload_gpu::include_offload!("candle", compressed);
@@ -57,7 +58,7 @@ fn main() {
 }
 "#;
 
-/// Compiles the modules as PTX. First makes an uncompressed pack, whose images must equal the
+/// Compiles the modules to PTX. First builds an uncompressed pack, whose images must equal the
 /// decompressed images of the compressed pack. Then damages all modules except one in a copy of the
 /// program, and checks that the undamaged module still decompresses.
 fn compressed(name: &str, modules: &[&str], profile: &str) -> Sizes {
@@ -127,7 +128,8 @@ fn compressed(name: &str, modules: &[&str], profile: &str) -> Sizes {
     }
 }
 
-/// Returns the program with a damaged pack: only the selected module's stream remains intact.
+/// Returns the program with a damaged pack, in which only the selected module's stream remains
+/// intact.
 fn with_one_module(mut program: Vec<u8>, pack: &[u8], modules: usize, chosen: usize) -> Vec<u8> {
     // The pack has one offload binary per module: a 40-byte header, then a compressed stream.
     const HEADER: usize = 40;

@@ -1,6 +1,6 @@
-//! The unchanged modules of `candle-kernels`, compiled by clang without an SDK: for NVIDIA's GPUs,
-//! and for AMD's GPUs, which candle does not support. `include_kernels!` makes a function for each
-//! kernel. `cuobjdump`, `llvm-readelf` and rustc check the results.
+//! The unchanged modules of `candle-kernels`, compiled by clang without an SDK. The targets are
+//! NVIDIA's GPUs, and AMD's GPUs, which candle does not support. `include_kernels!` generates a
+//! function for each kernel. `cuobjdump`, `llvm-readelf` and rustc check the results.
 
 use super::{MODULES, SOME, paths};
 use crate::kernel_signatures::assert_each_kernel_has_a_function;

@@ -1,7 +1,7 @@
-//! candle's launches, in `launches/`. Their argument expressions are those in candle-core's
-//! `cuda_backend/mod.rs`, `sort.rs` and `quantized/cuda.rs`. As in candle, the program composes the
-//! kernels' names at run time. `launches/wrong.rs` contains the refused launches. The buffers are
-//! cudarc's, and a fake driver replaces CUDA's.
+//! Tests candle's launches, which `launches/` contains. Their argument expressions are those in
+//! candle-core's `cuda_backend/mod.rs`, `sort.rs` and `quantized/cuda.rs`. As in candle, the
+//! program composes the kernels' names at run time. `launches/wrong.rs` contains the launches that
+//! are refused. The buffers are cudarc's, and a fake driver replaces CUDA's driver.
 
 use super::paths;
 use offload_tests::prelude::*;
@@ -18,7 +18,7 @@ const PROGRAM: [(&str, &str); 6] = [
     ("src/wrong.rs", include_str!("launches/wrong.rs")),
 ];
 
-/// Texts in the messages about the launches in `launches/wrong.rs`, in order.
+/// Texts that the messages about the launches in `launches/wrong.rs` must contain, in order.
 const REFUSED: [&[&str]; 12] = [
     &[
         "`dequantize_mul_mat_vec_q5_k` (",
@@ -37,7 +37,7 @@ const REFUSED: [&[&str]; 12] = [
     &["parameter 1, `src0`, is `*const f32`, but the argument is `&CudaSlice<u8>`"],
 ];
 
-/// Wrong launches by generated functions: rustc must refuse them.
+/// Wrong launches through generated functions, which rustc must refuse.
 const WRONG: &str = r#"
 mod kernels {
     offload_gpu::include_kernels!("candle");

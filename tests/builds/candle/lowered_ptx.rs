@@ -1,5 +1,5 @@
-//! The PTX of `candle-kernels` with lowered versions. Tests which PTX version each module needs,
-//! and that the assembler of this version and today's assembler accept the PTX.
+//! The PTX of `candle-kernels` after the build has lowered its version. Tests which PTX version
+//! each module needs, and that the assembler of this version and today's assembler accept the PTX.
 
 use super::MODULES;
 use crate::nvcc::lowered_ptx::assert_is_lowered;

@@ -1,9 +1,9 @@
 //! The published crate `candle-kernels`, built with offload-build from the registry's sources, as
-//! an example for other projects. Modules that programs load become a pack; sources that contain
+//! an example for other projects. Modules that programs load become a pack. Sources that contain
 //! launches become a static library.
 //!
 //! `cargo xtask test --test builds -- candle` builds part of the crate. With `--include-ignored` at
-//! its end, the command builds the whole crate, which takes 8 minutes on 2 cores.
+//! the end, the command builds the whole crate, which takes 8 minutes on 2 cores.
 
 mod compressed;
 mod functions;

@@ -1,5 +1,5 @@
-//! Programs with loaded modules and sources with launches, compiled by nvcc. `cuobjdump` and the
-//! CUDA runtime without a driver check the images.
+//! Programs that load modules and contain sources with launches, compiled by nvcc. `cuobjdump` and
+//! the CUDA runtime, without a driver, check the images.
 
 use super::{MODULES, NVIDIA, path, paths};
 use offload_format::offload_binary::OffloadBinary;
@@ -47,7 +47,7 @@ fn all_of_candle_kernels() {
     assert_has_all(&scenario, build, "release", &modules, with_launches.len(), &["sm_80", "sm_90"]);
 }
 
-/// Builds with the build.rs of docs/migrating.md, in which only the sources' folder is changed.
+/// Builds with the build.rs from docs/migrating.md. Only the sources' folder is changed in it.
 #[test(NVIDIA.slow())]
 fn the_build_script_of_the_page() {
     let page = fs::read_to_string(workspace().join("docs/migrating.md")).expect("it can be read");

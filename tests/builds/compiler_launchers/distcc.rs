@@ -1,4 +1,4 @@
-//! distcc, which compiles on other machines.
+//! distcc, a launcher that compiles on other machines.
 
 use super::forget;
 use offload_tests::prelude::*;
@@ -48,7 +48,7 @@ impl Node {
 impl Drop for Node {
     fn drop(&mut self) {
         // Also end the child processes, which do the work. Use the shell's built-in `kill`, because
-        // a program of this name is not installed everywhere.
+        // not every machine has a program called `kill`.
         let kill = format!("kill -- -{}", self.server.id());
         if Command::new("sh").args(["-c", &kill]).status().is_ok_and(|status| status.success()) {
             let _ = self.server.wait();
@@ -70,8 +70,8 @@ fn two_other_machines_make_the_same_bytes() {
         scenario.write(&format!("{name}.c"), text);
     }
     let pack = || read(scenario.output("debug", "add.pack"));
-    // Build without debug information. It would contain checksums of the sources, and these differ
-    // for the preprocessed sources that distcc sends.
+    // Build without debug information, which would contain checksums of the sources. The checksums
+    // differ for the preprocessed sources that distcc sends.
     let build = || scenario.build().env("CARGO_PROFILE_DEV_DEBUG", "false").arg("-j4");
     build().passes();
     let plain = pack();

@@ -1,4 +1,4 @@
-//! Compilers started by a launcher: caches, other machines, and a launcher's failures.
+//! Compiler launchers: caches, compilation on other machines, and a launcher's failures.
 
 mod distcc;
 mod sccache;

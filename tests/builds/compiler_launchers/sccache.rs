@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const CACHE: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Sccache]);
 
-/// A cache with its server, and how builds use them.
+/// A compiler cache with its server.
 struct Sccache(CacheServer);
 
 impl Sccache {
@@ -26,8 +26,8 @@ impl Sccache {
         ])
     }
 
-    /// Checks the number of hits and misses since the last call. The server answers the compiler
-    /// before it counts the request, so the last request may be missing for a short time.
+    /// Asserts the numbers of hits and misses since the last call. The server replies before it
+    /// counts a request, so the last request may be uncounted for a short time.
     #[track_caller]
     fn expect(&self, hits: u64, misses: u64) {
         let mut counted = self.counts();
@@ -65,8 +65,8 @@ fn a_second_build_is_all_hits() {
     build().passes();
     let plain = pack();
 
-    // sccache counts five runs: one compiler for each of the four GPU targets, and ptxas. It does
-    // not cache the LLVM IR for the CPU's image.
+    // sccache counts five runs: one compiler for each of the four GPU targets, and ptxas. sccache
+    // does not cache the LLVM IR for the CPU's image.
     for (hits, misses) in [(0, 5), (5, 0)] {
         forget(&scenario);
         build().envs(sccache.variables()).passes();
@@ -74,8 +74,8 @@ fn a_second_build_is_all_hits() {
         assert!(pack() == plain, "another pack than without a launcher");
     }
 
-    // A launcher is not an input of images: a build without a launcher keeps the images made with
-    // one.
+    // A launcher is not an input of images. A build without a launcher keeps the images from a
+    // build with one.
     let made = || scenario.output_time("debug", "add/gfx90a.hsaco");
     let before = made();
     scenario.touch_build_script();
@@ -91,13 +91,14 @@ fn a_header_counts_under_a_cache() {
         scenario.build().envs(sccache.variables()).passes();
         scenario.output_text("debug", "add/compute_80.ptx")
     };
-    // 1.0f and 2.0f as PTX writes them.
+    // The PTX notations for 1.0f and 2.0f.
     let (one, two) = ("0f3F800000", "0f40000000");
     assert!(ptx().contains(one));
     forget(&scenario);
     assert!(ptx().contains(one));
     sccache.expect(2, 2);
-    // After a build from the cache, Cargo must track the header as after a build with the compiler.
+    // After a build from the cache, Cargo must track the header just as after a build with the
+    // compiler.
     scenario.write("include/value.h", "#define VALUE 2.0f\n");
     assert!(ptx().contains(two));
     sccache.expect(0, 2);

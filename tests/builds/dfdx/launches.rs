@@ -1,6 +1,7 @@
-//! dfdx's launches, in `launches/`, for each element type. Their argument expressions are those in
-//! dfdx's `cuda_kernel.rs` files. The program runs the launches on the CPU, and compares the
-//! results with plain Rust. The same text is also compiled with cudarc's buffers.
+//! Tests dfdx's launches, which `launches/` contains, for each element type. Their argument
+//! expressions are those in dfdx's `cuda_kernel.rs` files. The program runs the launches on the
+//! CPU, and compares the results with plain Rust. The same source is also compiled with cudarc's
+//! buffers.
 //!
 //! Where dfdx passes `0u64` for a null pointer, these launches pass `None`. dfdx's types replace
 //! the kernels' structs, except for empty structs and `PowfKernelOp`, whose field has no name.

@@ -1,4 +1,4 @@
-//! The kernels of the published crate `dfdx`, unchanged from the registry's sources. clang and g++
+//! The unchanged kernels of the published crate `dfdx`, from the registry's sources. clang and g++
 //! compile each file with only this kit's header, for NVIDIA's and AMD's GPUs and for the CPU. Each
 //! kernel gets a Rust function. nvcc compiles the same files.
 //!

@@ -3,7 +3,7 @@
 use super::{Problems, each_once, message};
 use offload_tests::prelude::*;
 
-/// A script replaces clang. It passes queries to LLVM's clang; instead of compiling, it runs the
+/// A script replaces clang. It passes queries on to LLVM's clang. Instead of compiling, it runs the
 /// case's commands.
 #[test(CLANG.slow())]
 fn compilers_that_do_not_end_well() {
@@ -15,8 +15,8 @@ fn compilers_that_do_not_end_well() {
         )
         .kernel("add", "y[i]");
     let bitcode = "/offload/add/work/gfx90a.0.bc";
-    // Each case has the script's commands, and the texts in the message: the compiler's exit status
-    // and the help.
+    // Each case has the script's commands, and texts that the message must contain: the compiler's
+    // exit status and the help.
     let cases: &[(&str, &[&str])] = &[
         (
             "kill -9 $$",
@@ -64,7 +64,8 @@ fn compilers_that_do_not_end_well() {
         let printed =
             scenario.build().env("OFFLOAD_CLANG", clang).env("AGAIN", number.to_string()).ends();
         let checked = message(&printed, "add").and_then(|message| {
-            // The command line also contains the bitcode's path, so search only the text before it.
+            // The command line also contains the bitcode's path, so search only the text before the
+            // command line.
             let (before, command) =
                 message.split_once("; the command was\n  ").ok_or("no command line")?;
             match command.lines().count() {
@@ -100,7 +101,7 @@ fn a_diagnostic_in_colour() {
         let diagnostic = always.split("the command was").next().expect("text");
         assert!(diagnostic.contains("kernels/bad.cu:4:19:"), "{always}");
         assert!(diagnostic.contains("\u{1b}["), "{always}");
-        // The command in the message must have no colour option, as in a run without colour.
+        // The command in the message must have no colour option, just as in a run without colour.
         assert!(!always.contains("diagnostics-color"), "{always}");
     }
 }

@@ -3,7 +3,7 @@
 use super::{each_once, message};
 use offload_tests::prelude::*;
 
-/// A file has the folder's name, so even root cannot write there.
+/// A file has the name of the output folder, so even root cannot write there.
 #[test(GCC)]
 fn an_out_dir_that_cannot_be_written() {
     let scenario = Scenario::new("errors_out_dir");
@@ -22,7 +22,7 @@ fn an_out_dir_that_cannot_be_written() {
     assert_eq!(checked, Ok(()), "{printed}");
 }
 
-/// A machine without CUDA: `PATH` has no ptxas, and no variable names one.
+/// A machine without CUDA, where `PATH` contains no ptxas, and no variable names one.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::HideablePtxas]).slow())]
 fn no_ptxas() {
     let scenario = Scenario::new("errors_no_ptxas");
@@ -56,8 +56,8 @@ fn no_ptxas() {
         let checked = message(&printed, "add").and_then(|message| each_once(&message, sentences));
         assert_eq!(checked, Ok(()), "{printed}");
     }
-    // A build must find, without a variable, the ptxas that the message's command installs. Here,
-    // scripts replace the files in pip's packages.
+    // If no variable is set, a build must find the ptxas that the command in the message installs.
+    // Here, scripts replace the files in pip's packages.
     let home = scenario.folder.join("home");
     let with_home = |targets| build().home(&home).env("OFFLOAD_ARCH", targets);
     let installed = |targets, package: &str| {

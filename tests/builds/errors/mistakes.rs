@@ -3,8 +3,7 @@
 use super::message;
 use offload_tests::prelude::*;
 
-/// The mistakes. Each has a title, which is also the pack's name; the calls in build.rs; and the
-/// kernel.
+/// The mistakes. Each has a title (also the pack's name), the calls in build.rs, and the kernel.
 const MISTAKES: [(&str, &str, &str); 10] = [
     ("target-misspelt", r#".file("kernels/k.cu").archs(["gfx110", "cpu"])"#, RIGHT),
     ("target-without-underscore", r#".file("kernels/k.cu").archs(["sm80"])"#, RIGHT),

@@ -1,5 +1,5 @@
-//! Errors that end a build. Each must be one message that contains the error and its solution. No
-//! incomplete files may remain.
+//! Errors that end a build. Each error must be one message that contains the fault and its
+//! solution. No incomplete files may remain.
 
 mod cases;
 mod compilers;
@@ -48,7 +48,7 @@ fn each_once<S: AsRef<str>>(
     })
 }
 
-/// The failed cases of a table. A test reports all of them, not only the first.
+/// The failed cases of a table. A test reports all failed cases, not only the first.
 #[derive(Default)]
 struct Problems(Vec<String>);
 

@@ -6,14 +6,14 @@ use offload_tests::prelude::*;
 /// A change to one of the package's files.
 enum Change {
     Append(&'static str),
-    /// Replaces the line that ends with the first text.
+    /// Replaces the line that ends with the first text by the second text.
     Line(&'static str, &'static str),
     Nothing,
     Remove,
 }
 use Change::{Append, Line, Nothing, Remove};
 
-/// A file, how it changes, variables of the next build, and sentences in the message.
+/// A file, the change to it, variables of the next build, and sentences in the message.
 type Row = (&'static str, Change, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
 /// Makes a table of rows.
@@ -87,7 +87,7 @@ fn a_prebuilt_set_that_does_not_fit() {
             }
         }
         let printed = build().envs(env.iter().copied()).ends();
-        // Each message also contains the help `OFFLOAD_PREBUILT=update`.
+        // Each message also suggests `OFFLOAD_PREBUILT=update`.
         let sentences = sentences.iter().chain(&["OFFLOAD_PREBUILT=update"]);
         let checked = message(&printed, "add").and_then(|message| each_once(&message, sentences));
         problems.check(file, checked, &printed);
@@ -96,8 +96,8 @@ fn a_prebuilt_set_that_does_not_fit() {
     problems.assert_none();
     // All files have their original contents again.
     build().passes();
-    // Remove a folder for headers. A build with the prebuilt set does not need the folder, but a
-    // build with a compiler must report that the folder is missing.
+    // Remove an include folder. A build with the prebuilt set does not need the folder, but a build
+    // with a compiler must report that the folder is missing.
     fs::remove_dir_all(scenario.folder.join("unused")).expect("it is there");
     build().passes();
     scenario

@@ -1,6 +1,6 @@
-// Prints a line `<function> <float|double> <worst>` for each function that GPUs get: its worst error, in units in the last
-// place of the result. The reference is the C library's long double, where it is longer than double. A wrong special value
-// counts as an infinite error.
+// Prints a line `<function> <float|double> <worst>` for each of the kit's functions for GPUs. `<worst>` is the function's
+// worst error, in units in the last place of the result. The reference is the C library with long double, where long
+// double is longer than double. A wrong special value counts as an infinite error.
 
 #include <offload/kernel.h>
 
@@ -30,7 +30,7 @@ template <typename T> double error(T found, long double exact) {
   if (std::isnan(nearest))
     return std::isnan(found) ? 0 : wrong;
   if (found == nearest)
-    // A zero must have the right sign.
+    // A zero must also have the right sign.
     return found != 0 || std::signbit(found) == std::signbit(nearest) ? 0 : wrong;
   if (std::isnan(found) || exact == 0 || std::isinf(exact))
     return wrong;
@@ -71,7 +71,7 @@ void one(const char *name, Ours ours, Exact exact, double low, double high) {
   print<T>(name, worst);
 }
 
-// Calls `compare` with all pairs of special numbers, and of their negatives.
+// Calls `compare` with all pairs of special numbers and their negatives.
 template <typename T, typename Compare> void special_pairs(Compare compare) {
   for (T x : special<T>)
     for (T y : special<T>) {
@@ -98,7 +98,7 @@ void two(const char *name, Ours ours, Exact exact, double low, double high) {
   print<T>(name, worst);
 }
 
-// The C library has no sinpi. Near 0, its sine is exact enough.
+// The C library has no sinpi. For arguments near 0, its sine is accurate enough.
 static long double sine_of_turns(long double x) {
   if (!(std::fabs(x) < INFINITY))
     return NAN;
@@ -127,7 +127,7 @@ static long double cosine_of_turns(long double x) {
   two<double>(#name, [](double x, double y) { return offload_math::name(x, y); },                                      \
               [](long double x, long double y) -> long double { return exact; }, low, high)
 
-// Tests functions whose results are either exact or wrong.
+// Tests functions whose results can only be exact or wrong.
 template <typename T> void ldexp_and_frexp() {
   double bad_ldexp = 0, bad_frexp = 0;
   auto same = [](T a, T b) { return a == b || (a != a && b != b); };

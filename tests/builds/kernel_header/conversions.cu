@@ -1,5 +1,5 @@
-// Converts all numbers of half, bfloat16 and fp8, and wider numbers around each boundary. Each
-// function returns a checksum of one of 256 parts. NVIDIA's headers and ours compile this source.
+// Converts all numbers of half, bfloat16 and fp8, and wider numbers around each boundary. Each function returns a
+// checksum of one of 256 parts of its results. NVIDIA's headers and ours compile this source.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
@@ -17,7 +17,7 @@ struct Sum {
     sum = (sum ^ value) * 1099511628211ull;
     sum ^= sum >> 29;
   }
-  // All NaNs count as one value: AMD's and Intel's instructions keep some bits of a NaN.
+  // All NaNs count as one value, because AMD's and Intel's instructions preserve some bits of a NaN.
   PART void number(float x) {
     unsigned bits;
     __builtin_memcpy(&bits, &x, 4);
@@ -32,7 +32,7 @@ struct Sum {
   }
   PART void e4m3(__nv_fp8_storage_t x) { add((x & 0x7f) == 0x7f ? 256 : x); }
   PART void e5m2(__nv_fp8_storage_t x) { add((x & 0x7f) > 0x7c ? 256 : x); }
-  // Conversions to each of the types: here by constructors, and below also by functions.
+  // Converts to each type with constructors. The functions below also use conversion functions.
   template <typename T> PART void small(T x) {
     half(__half(x)), bfloat16(__nv_bfloat16(x)), e4m3(__nv_fp8_e4m3(x).__x), e5m2(__nv_fp8_e5m2(x).__x);
   }
@@ -120,14 +120,14 @@ PART wide to_all_from_integers(unsigned part) {
   return sum.sum;
 }
 
-// Floats and doubles around each 16-bit number, and around the middle between neighbouring numbers.
+// Floats and doubles around each 16-bit number, and around the midpoints between neighbouring numbers.
 PART wide to_all_from_reals(unsigned part) {
   Sum sum;
   for (unsigned bits = part << 8; bits < (part + 1) << 8; ++bits)
     for (int beside = -1; beside < 2; ++beside)
       for (int middle = 0; middle < 2; ++middle) {
         unsigned sign = bits >> 15, rest = bits & 0x7fff;
-        // As bfloat16, and as half; subnormal halves and their middles are multiples of 2^-25.
+        // Interpret the bits as bfloat16 and as half. Subnormal halves and their midpoints are multiples of 2^-25.
         unsigned single = bits << 16 | (unsigned)middle << 15;
         sum.real(same_bits<float>(single + (unsigned)beside));
         double least = (2 * rest + (unsigned)middle) / 33554432.0, value = same_bits<float>(single);
@@ -140,7 +140,7 @@ PART wide to_all_from_reals(unsigned part) {
   return sum.sum;
 }
 
-// Functions that round at most once: each number with a special number and one other number.
+// Functions that round at most once, called with each number, a special number and one other number.
 template <typename T, typename Raw, typename T2> PART wide arithmetic(unsigned part, unsigned infinity) {
   Sum sum;
   unsigned some[] = {0, 0x8000, 1, 0x8001, 0x3c01, 0xbf80, infinity - 1, infinity, infinity | 0x8000, infinity + 1, 0x7fff, 0xffff};

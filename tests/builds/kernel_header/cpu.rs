@@ -1,5 +1,5 @@
-//! Kernels whose threads wait for each other, run on the CPU: the results must equal those of plain
-//! loops.
+//! Kernels whose threads wait for each other, run on the CPU. Their results must equal those of
+//! plain loops.
 
 use super::expected::{self, Cells, numbers};
 use super::{built, compiler};
@@ -46,7 +46,7 @@ fn compilers() -> impl Iterator<Item = Test> {
     })
 }
 
-/// Returns the command with which a C++ compiler compiles kernels.
+/// Returns a command that compiles kernels with a C++ compiler.
 fn cxx(program: impl AsRef<OsStr>, options: &str) -> Command {
     let usual = "-x c++ -std=c++17 -Wall -Wextra -Werror -fPIC -fvisibility=hidden";
     compiler(program, &format!("{usual} {options}"))
@@ -67,7 +67,7 @@ fn compile_source(name: &str, program: &str, options: &str, source: &str) -> Pat
     image
 }
 
-/// In inline assembly, g++ for AArch64 accepts other constraints than clang and g++ for x86-64.
+/// In inline assembly, g++ for AArch64 accepts different constraints than g++ and clang for x86-64.
 #[test(needs(&[Tool::GccAarch64]))]
 fn gcc_for_aarch64_compiles_kernels() {
     for options in ["-O0 -g", "-O3", "-O2 -DOFFLOAD_CPU_UCONTEXT"] {
@@ -88,14 +88,13 @@ type LaunchShared = unsafe extern "C" fn(*const u32, *const u32, usize, Thread, 
 
 impl Image {
     fn load(path: &Path) -> Self {
-        // SAFETY: the image was compiled from the source above, which runs no code when it is
-        // loaded.
+        // SAFETY: the image was compiled from the source above, and runs no code when it is loaded.
         let library = unsafe { Library::new(path) }.expect("the image can be loaded");
         Self { library, lanes: 32 }
     }
 
     /// # Safety
-    /// `F` must be the type of the function of this name.
+    /// `F` must be the type of the function called `name`.
     unsafe fn function<F>(&self, name: &str) -> Symbol<'_, F> {
         // SAFETY: the caller guarantees that the type is correct.
         unsafe { self.library.get(name) }.unwrap_or_else(|error| panic!("{name}: {error}"))
@@ -103,8 +102,8 @@ impl Image {
 
     fn launch<F: Fn()>(&self, grid: [u32; 3], block: [u32; 3], shared: usize, thread: F) {
         unsafe extern "C" fn call<F: Fn()>(context: *mut c_void) {
-            // SAFETY: `context` is the launch's closure, which outlives the launch and is only
-            // read.
+            // SAFETY: `context` points to the launch's closure, which outlives the launch and is
+            // only read.
             unsafe { (*context.cast::<F>())() }
         }
         let context = (&raw const thread).cast_mut().cast();
@@ -121,7 +120,7 @@ impl Image {
     }
 }
 
-/// Launches a kernel from the source above with these arguments, whose types are those of its
+/// Launches a kernel from the source above. The arguments' types must be those of the kernel's
 /// parameters. A comment at each use explains why the arrays are large enough.
 macro_rules! launch {
     ($image:expr, $kernel:ident($($argument:ident: $ty:ty),+), $grid:expr, $block:expr $(, $shared:expr)?) => {{
@@ -129,17 +128,19 @@ macro_rules! launch {
         let shared = 0 $(+ $shared)?;
         // SAFETY: the type is that of the function in the source.
         let kernel = unsafe { $image.function::<Kernel>(stringify!($kernel)) };
-        // SAFETY: the arrays have all elements that the kernel accesses, as explained at the use.
+        // SAFETY: the arrays have all elements that the kernel accesses, as a comment at each use
+        // explains.
         $image.launch($grid, $block, shared, || unsafe { kernel($($argument),+) });
     }};
 }
 
-/// Names of system functions that nvcc accepts as names of kernels.
+/// Names of system functions that nvcc also accepts as kernel names.
 const SYSTEM: &str = "access alarm brk chdir chroot clone close crypt dup dup2 execv fork fsync getpid index isatty \
     link lseek nice open pause pipe pread read readlink rindex rmdir sbrk setns sleep stat swab symlink sync sysconf truncate \
     unlink unshare usleep wait write";
 
-/// Returns a source with a kernel of each of these names. The kernels' threads wait for each other.
+/// Returns a source with a kernel for each name in `SYSTEM`. The kernels' threads wait for each
+/// other.
 fn of_system() -> String {
     let kernel = |name| {
         format!(
@@ -150,7 +151,8 @@ fn of_system() -> String {
     SYSTEM.split_whitespace().map(kernel).collect()
 }
 
-/// If an image calls a system function with one of these names, it must still get the system's.
+/// If an image calls a system function that shares its name with a kernel, the call must still
+/// reach the system function.
 #[test(CLANG)]
 fn kernels_have_names_of_system_functions() {
     for (program, options) in
@@ -214,7 +216,7 @@ fn reversal(image: &Image, shape: [u32; 3]) {
     let mut x: Vec<f64> = (0..2 * size).map(|x| x as f64).collect();
     let expected = expected::reversed(&x, size);
     let data = x.as_mut_ptr();
-    // The data have one element for each thread of two blocks.
+    // `x` has one element for each thread of two blocks.
     launch!(image, reverse(data: *mut f64), [2, 1, 1], shape, size * 8);
     assert_eq!(x, expected, "reverse {shape:?}");
 }
@@ -224,7 +226,7 @@ fn scan(image: &Image, shape: [u32; 3], n: usize) {
     let x = numbers(size);
     let mut found = vec![-1; size];
     let (from, to, count) = (x.as_ptr(), found.as_mut_ptr(), n as u32);
-    // The data have one element for each thread.
+    // `x` and `found` have one element for each thread.
     launch!(image, scan(from: *const i32, to: *mut i32, count: u32), [1, 1, 1], shape);
     assert_eq!(found, expected::scanned(&x, n), "scan of {n}, {shape:?}");
 }
@@ -233,7 +235,7 @@ fn votes(image: &Image, shape: [u32; 3]) {
     let size = shape.iter().product::<u32>() as usize;
     let mut found = [(); 3].map(|()| vec![-1; 2 * size]);
     let [counts, alls, anys] = found.each_mut().map(|list| list.as_mut_ptr());
-    // The data have two elements for each thread.
+    // Each buffer has two elements for each thread.
     launch!(image, votes(counts: *mut i32, alls: *mut i32, anys: *mut i32), [1, 1, 1], shape);
     assert_eq!(found, expected::votes(size), "votes {shape:?}");
 }
@@ -254,7 +256,7 @@ fn transpose(image: &Image) {
     for height in [1, 4, 16] {
         let mut found = vec![-1; rows * columns];
         let (from, to) = (x.as_ptr(), found.as_mut_ptr());
-        // The matrices have 16 rows and columns for each block.
+        // The matrices have 16 rows and 16 columns for each block.
         let grid = [columns as u32 / 16, rows as u32 / 16, 1];
         launch!(image, transpose(from: *const i32, to: *mut i32), grid, [16, height, 1]);
         let expected = expected::transposed(&x, rows, columns);
@@ -279,8 +281,8 @@ fn atomics(image: &Image) {
         for _ in 0..LAUNCHES {
             scope.spawn(move || {
                 let [i, u, l, f, d] = addresses;
-                // The arrays contain all elements that the kernel accesses. The kernel changes them
-                // only with atomic functions.
+                // The arrays contain all elements that the kernel accesses. The kernel changes the
+                // elements only with atomic functions.
                 launch!(
                     image,
                     atomics(i: usize, u: usize, l: usize, f: usize, d: usize),
@@ -296,7 +298,7 @@ fn atomics(image: &Image) {
     assert_eq!(cells, Cells::after(LAUNCHES, THREADS));
 }
 
-/// Minima and maxima of a quiet or signaling NaN and an extreme number.
+/// Tests minima and maxima of a quiet or signaling NaN and an extreme number.
 fn extremes(image: &Image) {
     for [nan, wide] in [[0x7fc0_0000, 0x7ff8_0000], [0x7f80_0001, 0x7ff0_0000], [!0, !0]] {
         for number in [f32::MAX, 1e-45, -0.0, f32::NEG_INFINITY] {
@@ -362,7 +364,7 @@ fn threads_that_wait_for_each_other_end_the_program_with_a_message() {
             "offload: the threads of block (0, 0, 0) wait for each other: of 40, 16 are at a barrier, 16 in a warp \
              function, and 8 have returned.\n",
         ),
-        // NVIDIA's GPUs also wait forever here.
+        // NVIDIA's GPUs would wait forever here, too.
         (
             "functions",
             "offload: lanes of a warp wait for each other in block (0, 0, 0): thread 0 in __any_sync, thread 1 in \

@@ -1,7 +1,7 @@
 //! The expected results of the kernels in `kernels.cu`, computed by loops. Both the kernel header's
 //! tests and the checks for a GPU (`gpu/src/checks/header.rs`) compile this file.
 
-/// Returns small integers, whose sums are exact as floats in any order.
+/// Returns small integers. Their sums as floats are exact in any order.
 pub fn numbers(count: usize) -> Vec<i32> {
     (0..count as i32).map(|i| (i * 37 + 11) % 101).collect()
 }
@@ -27,7 +27,8 @@ pub fn scanned(values: &[i32], n: usize) -> Vec<i32> {
     values.iter().enumerate().map(value).collect()
 }
 
-/// Returns the three buffers, initially -1, after `votes` with a block of `size` threads.
+/// Returns the contents of the three buffers after `votes` with a block of `size` threads. The
+/// initial values are -1.
 pub fn votes(size: usize) -> [Vec<i32>; 3] {
     let stay: Vec<usize> = (0..size).filter(|t| t % 3 != 2).collect();
     let mut expected = [(); 3].map(|()| vec![-1; 2 * size]);
@@ -99,7 +100,7 @@ impl Cells {
     pub fn after(launches: u32, threads: u32) -> Self {
         let (last, all) = (threads - 1, launches * threads);
         let sum = launches * threads * last / 2;
-        // With exclusive or, an even number of equal values gives 0.
+        // The exclusive or of an even number of equal values is 0.
         let exclusive =
             if launches.is_multiple_of(2) { 0 } else { (0..threads).fold(0, |x, t| x ^ t) };
         Self {

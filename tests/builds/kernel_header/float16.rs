@@ -1,6 +1,6 @@
 //! Tests `cuda_fp16.h`, `cuda_bf16.h` and `cuda_fp8.h` with every number of each type, and with
 //! numbers of wider types around each boundary. The reference is a program for the host with
-//! NVIDIA's headers. Directed roundings are compared with the CPU's.
+//! NVIDIA's headers. Directed roundings are compared with those of the CPU.
 
 use super::{CPU, built, compiler};
 use offload_tests::judges::{assert_is_for, image_file_name};

@@ -8,15 +8,15 @@ use offload_tests::prelude::*;
 
 const SOURCE: &str = include_str!("kernels.cu");
 
-/// Returns each kernel's number of bytes of shared memory, without the memory that a launch adds.
+/// Returns the size in bytes of each kernel's shared memory, without the memory that a launch adds.
 fn shared_memory(image: &Path) -> BTreeMap<String, Option<u64>> {
     let bytes = read(image);
     let kernels = Kernels::parse(&bytes).expect("the image can be read");
     kernels.map(|kernel| (kernel.name.to_owned(), kernel.shared_memory)).collect()
 }
 
-/// Returns each kernel's expected number of bytes of shared memory. `votes` is the number for the
-/// kernel `votes`, which counts threads at a barrier. `each` is the number that the system reserves
+/// Returns the expected size in bytes of each kernel's shared memory. `votes` is the size for the
+/// kernel `votes`, which counts threads at a barrier. `each` is the size that the system reserves
 /// for every kernel.
 fn expected_sizes(votes: u64, each: u64) -> BTreeMap<String, Option<u64>> {
     let own = [("tree_sum", 4096), ("transpose", 16 * 17 * 4), ("scan", 8192), ("votes", votes)];
@@ -101,7 +101,7 @@ fn kernels_with_barriers_have_the_expected_instructions_on_nvidia() {
     for (target, each) in [("sm_80", 0), ("sm_90", 1024)] {
         let image = scenario.output("release", &format!("k/{target}.cubin"));
         assert_eq!(shared_memory(&image), expected_sizes(0, each), "{target}");
-        // NVIDIA's reader must report the same sizes.
+        // `cuobjdump` must report the same sizes.
         let usage = stdout(&succeed(cuda("cuobjdump").arg("-res-usage").arg(&image)));
         assert!(usage.contains(&format!("SHARED:{}", 4096 + each)), "{usage}");
     }
@@ -130,7 +130,7 @@ fn kernels_with_barriers_have_the_expected_instructions_in_spirv() {
     let atomics = "OpAtomicIAdd OpAtomicSMin OpAtomicSMax OpAtomicUMax OpAtomicAnd OpAtomicOr OpAtomicXor OpAtomicExchange \
          OpAtomicCompareExchange";
     expect("spirv64", &code, "atomics", atomics);
-    // Our reader must find the same kernels, with the same number of parameters.
+    // Our reader must find the same kernels, with the same numbers of parameters.
     let bytes = read(&image);
     let mut kernels = Kernels::parse(&bytes).expect("the image can be read");
     for entry in listing.lines().filter_map(|line| line.strip_prefix("OpEntryPoint Kernel ")) {
@@ -148,7 +148,7 @@ fn kernels_with_barriers_have_the_expected_instructions_in_spirv() {
     assert_eq!(kernels.count(), 0, "each kernel is an entry point:\n{listing}");
 }
 
-/// `warpSize` must be a constant in the machine code.
+/// In the machine code, `warpSize` must be a constant.
 #[test(CLANG)]
 fn warps_are_as_wide_as_the_hardware_says() {
     const SOURCE: &str = "extern \"C\" __global__ void k(int *x) { *x = warpSize * 1000; }\n";
@@ -163,8 +163,8 @@ fn warps_are_as_wide_as_the_hardware_says() {
     }
 }
 
-/// Tests that `__dp4a` becomes one instruction on each GPU that has an instruction for products of
-/// bytes. gfx900, the first gfx9 processor, has none.
+/// Tests that `__dp4a` becomes one instruction on each GPU that has an instruction for dot products
+/// of bytes. gfx900, the first gfx9 processor, has no such instruction.
 #[test(CLANG)]
 fn products_of_bytes_are_one_instruction() {
     const SOURCE: &str = "extern \"C\" __global__ void k(int *x, unsigned *y) {\n  x += threadIdx.x, y += threadIdx.x;\n  \

@@ -1,6 +1,6 @@
 //! Sources for HIP, compiled with only the kit's headers. Some include HIP's headers, and others
-//! include nothing. clang and g++ compile them for each kind of target; the CPU runs the warp
-//! functions.
+//! include nothing. clang and g++ compile the sources for each kind of target, and the CPU runs the
+//! warp functions.
 
 use super::{AMD, CPU, NVIDIA, SPIRV, compiler};
 use offload_tests::prelude::*;
@@ -25,8 +25,8 @@ extern \"C\" __global__ void older(hip_bfloat16 *x, float y) {
 ";
 
 /// A kernel that includes nothing. Each lane checks the values that other lanes pass to it. Odd
-/// lanes call the warp functions in a separate branch: as on AMD's GPUs, the lanes that call a
-/// function together exchange values.
+/// lanes call the warp functions in a separate branch, because the lanes that call a function
+/// together exchange values, as on AMD's GPUs.
 const BARE: &str = "__device__ int2 operator*(int2 a, int2 b) { return int2{a.x * b.x, a.y * b.y + 1}; }
 __device__ int2 own(int2 x) { return x * make_int2(1, 1); }
 extern \"C\" __global__ void bare(unsigned *seen, float *sum) {
@@ -125,8 +125,8 @@ fn sources_for_hip_are_for_every_target() {
     assert_eq!(scenario.targets("hip"), TARGETS.repeat(3));
 }
 
-/// Conditions that must hold in a source for HIP. Some of them are only for one vendor's GPUs, or
-/// for other targets.
+/// Conditions that must hold in a source for HIP. Some of them apply only to one vendor's GPUs, or
+/// only to other targets.
 const TYPES: &str = "#include <hip/hip_runtime_api.h>
 #include <hip/hip_vector_types.h>
 #include <hip/hip_version.h>
@@ -174,7 +174,7 @@ fn names_of_hip_have_the_types_of_hipcc() {
     }
 }
 
-/// Sources for both vendors may define functions that HIP lacks, and also functions that HIP has.
+/// Sources for both vendors may define functions that HIP lacks, and even functions that HIP has.
 #[test(CLANG)]
 fn sources_for_both_live_beside_the_header() {
     let folder = scratch::folder("header-hip-both");

@@ -1,11 +1,12 @@
-//! Host functions in a kernel source. If they only call functions that CUDA has for both host and
-//! device, they must compile. If they need the vendor's library, the error must contain advice.
+//! Host functions in a kernel source. They must compile if they only call functions that CUDA
+//! provides for both host and device. If they need the vendor's library, the error must contain
+//! advice.
 
 use super::{AMD, CPU, NVIDIA, SPIRV, built, compiler};
 use offload_tests::prelude::*;
 
-/// Host functions, and one function for host and device. They call C's functions, and functions
-/// that CUDA has for both host and device.
+/// Host functions, and one function for host and device. They call functions of C, and functions
+/// that CUDA provides for both host and device.
 const BOTH_SIDES: &str = "
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

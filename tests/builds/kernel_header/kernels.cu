@@ -67,7 +67,7 @@ extern "C" __global__ void votes(int *counts, int *alls, int *anys) {
   }
 }
 
-// The results of 8 warp functions for each thread.
+// Computes the results of 8 warp functions for each thread.
 extern "C" __global__ void lanes(const int *x, long long *out) {
   unsigned t = thread_of_block();
   int own = x[t];
@@ -85,14 +85,14 @@ extern "C" __global__ void lanes(const int *x, long long *out) {
     mine[6] = (long long)__activemask();
   else
     mine[6] = __shfl_down_sync(__activemask(), own, 2);
-  // A sum over the warp, whatever its size, in the warp's first lane.
+  // The sum over the warp, whatever the warp's size, ends up in the warp's first lane.
   int sum = own;
   for (int step = warpSize / 2; step > 0; step /= 2)
     sum += __shfl_down_sync(OFFLOAD_ALL_LANES, sum, step);
   mine[7] = t % warpSize == 0 ? sum : 0;
 }
 
-// Each atomic function, called by all threads of the grid.
+// Calls each atomic function in all threads of the grid.
 extern "C" __global__ void atomics(int *i, unsigned *u, unsigned long long *l, float *f, double *d) {
   int t = (int)(blockIdx.x * block_size() + thread_of_block());
   atomicAdd(&i[0], t);
@@ -121,7 +121,7 @@ extern "C" __global__ void atomics(int *i, unsigned *u, unsigned long long *l, f
   __threadfence();
 }
 
-// One bit for each wrong result: the minimum and the maximum of a NaN and a number are the number.
+// Sets one bit for each wrong result. The minimum and the maximum of a NaN and a number must be the number.
 extern "C" __global__ void extremes(const unsigned *bits, unsigned *wrong) {
   float nan = __uint_as_float(bits[0]), x = __uint_as_float(bits[1]);
   double wide = __hiloint2double((int)bits[2], 1), y = x;

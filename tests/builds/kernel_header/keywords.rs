@@ -79,7 +79,7 @@ fn keywords_compile_for_every_target() {
         assert!(older.contains(bound) && newer.contains(bound), "no {bound} in\n{newer}");
     }
     assert!(newer.contains(".maxclusterrank 4") && !older.contains(".maxclusterrank"), "{newer}");
-    // The address must be the parameter's, not a copy's.
+    // The address must be that of the parameter, not that of a copy.
     assert!(newer.contains("cvta.param.u64") && !newer.contains("__local_depot"), "{newer}");
     for compiler in [PathBuf::from("g++"), llvm_bin().join("clang++")] {
         scenario.pack("k", r#".file("kernels/k.cu").arch("cpu")"#).write(

@@ -1,5 +1,5 @@
-// Masks of 64 lanes in 32 bits. If a line has warnings, its last comment lists them; a compiler
-// after a colon is the only one that warns. All other lines are right with 32 lanes and with 64.
+// Code that keeps masks of 64 lanes in 32 bits. If a line causes warnings, its last comment lists their kinds. If a
+// compiler follows a kind after a colon, only this compiler warns. All other lines are right with 32 lanes and with 64.
 
 #include "lanes.cuh"
 
@@ -10,7 +10,7 @@ template <unsigned mask> __device__ int with_mask(int p) { return __any_sync(mas
 struct Active { unsigned lanes; };
 struct Wrapped { unsigned lanes; __device__ operator unsigned() const { return lanes; } };
 
-// A mask of 32 bits contains only half of the lanes, constant or not.
+// A mask of 32 bits contains only half of the lanes, whether or not it is a constant.
 extern "C" __global__ void masks(int *x, int p, unsigned some, Wrapped wrapped) {
   x += __any_sync(0xffffffffu, p); // half: mask
   x += __all_sync(0xffffffff, p); // half: mask
@@ -53,7 +53,7 @@ extern "C" __global__ void results(unsigned *x, int p, unsigned long long below)
   x[4] = votes + active + same + kept + both.lanes;
 }
 
-// Right code: all lanes, or some lanes that the author has chosen.
+// Right code, for all lanes, or for some lanes that the author has chosen.
 extern "C" __global__ void right(unsigned long long *x, int p, unsigned long long some, size_t count) {
   auto votes = __ballot_sync(~0ull, p);
   uint64_t active = __activemask();

@@ -36,7 +36,7 @@ fn expected(compiler: &str) -> Vec<String> {
     all
 }
 
-/// Returns the warnings in a compiler's output, sorted, in the form of [`expected`].
+/// Returns the sorted warnings in a compiler's output, in the form of [`expected`].
 #[track_caller]
 fn found(output: &str) -> Vec<String> {
     let mut all = Vec::new();

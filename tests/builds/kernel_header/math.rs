@@ -1,5 +1,5 @@
-//! The mathematical functions. Each must compile for every target without external symbols, and the
-//! errors of our own functions must be within the bounds in offload/math.h.
+//! The mathematical functions. Each function must compile for every target without external
+//! symbols. The errors of our own functions must be within the bounds in offload/math.h.
 
 use super::{built, compiler, disassembly, text_by, text_for};
 use offload_tests::judges::spirv_listing;
@@ -103,8 +103,9 @@ fn the_functions_for_gpus_are_as_exact_as_documented() {
     assert_eq!(functions, 2 * (OURS.split(' ').count() + 11), "{printed}");
 }
 
-/// If a GPU fused a product and a sum, its results would differ from the host's, whose errors are
-/// measured. In LLVM IR, instructions that may be fused have the flag `contract`.
+/// If a GPU fused a product and a sum, its results would differ from those of the host, for which
+/// the test above measures the errors. In LLVM IR, instructions that may be fused have the flag
+/// `contract`.
 #[test(CLANG)]
 fn sums_and_products_in_our_functions_are_never_fused() {
     let text = text_for("sm_80", &kernels(), "-emit-llvm", "header_contraction");
@@ -130,7 +131,7 @@ fn sums_and_products_in_our_functions_are_never_fused() {
     );
 }
 
-/// Each row has the type of a, b and c; an expression that calls functions with a named rounding;
+/// Each row has the type of a, b and c, an expression that calls functions with a named rounding,
 /// and the minimum number of times that the expression rounds floats to halves. The last row shows
 /// that each compiler fuses what it may.
 const ROUNDED: [(&str, &str, usize); 22] = [
@@ -158,8 +159,8 @@ const ROUNDED: [(&str, &str, usize); 22] = [
     ("float", "a * b + c", 0),
 ];
 
-/// Returns the table's expressions in which a compiler has fused operations, according to a
-/// listing.
+/// Returns the table's expressions in which, according to a listing, a compiler has fused
+/// operations.
 fn fused(listing: &str) -> Vec<&'static str> {
     let name = |line: &str| {
         let name = line.split([':', '(']).next()?.rsplit(' ').next()?;
@@ -201,8 +202,8 @@ fn named_roundings_are_never_fused() {
     for (version, clang) in clangs() {
         for target in ["gfx90a", "sm_80", "gfx1100"] {
             for option in OPTIONS {
-                // clang's versions differ most in what they fuse by default and with `-ffast-math`,
-                // so older versions are only tested with these options.
+                // The versions of clang differ most in what they fuse by default and with
+                // `-ffast-math`. Older versions are therefore tested only in these two cases.
                 if version < 22 && (target == "gfx1100" || option == OPTIONS[1]) {
                     continue;
                 }

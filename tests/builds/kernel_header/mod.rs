@@ -21,7 +21,8 @@ fn header_folder() -> PathBuf {
     scratch::workspace().join("offload-build/include")
 }
 
-/// Returns a compiler's command with the header and these options, separated by spaces.
+/// Returns a command that runs a compiler with the header and with `options`, which are separated
+/// by spaces.
 fn compiler(program: impl AsRef<OsStr>, options: &str) -> Command {
     let mut command = Command::new(program);
     command.args(options.split_whitespace()).arg("-I").arg(header_folder());
@@ -29,7 +30,7 @@ fn compiler(program: impl AsRef<OsStr>, options: &str) -> Command {
     command
 }
 
-/// Compiles a kernel to text for a GPU, and returns the text.
+/// Compiles a kernel for a GPU to assembly or LLVM IR, and returns this text.
 fn text_for(target: &str, source: &str, options: &str, name: &str) -> String {
     text_by(&llvm_bin().join("clang"), target, source, options, name)
 }
@@ -64,7 +65,7 @@ fn disassembly(image: &Path) -> String {
     stdout(&succeed(llvm("llvm-objdump").args(["-d", "--no-show-raw-insn"]).arg(image)))
 }
 
-/// Makes a release build of the pack "k" from one source for these targets.
+/// Runs a release build of the pack "k" from one source for these targets.
 fn built(name: &str, targets: &[&str], source: &str) -> Scenario {
     let scenario = Scenario::new(name);
     scenario
@@ -124,13 +125,13 @@ fn kernels_of_the_examples_have_no_warnings() {
     assert!(compiled >= 8, "{compiled} kernels");
 }
 
-/// Returns the paths in a folder; none if the folder does not exist.
+/// Returns the paths in a folder, or no paths if the folder does not exist.
 fn folder(path: &Path) -> impl Iterator<Item = PathBuf> {
     std::fs::read_dir(path).into_iter().flatten().map(|entry| entry.expect("it is readable").path())
 }
 
-/// `printf` on AMD's GPUs and in SPIR-V must cause a warning; `sync` of a grid must be an error
-/// everywhere.
+/// `printf` on AMD's GPUs and in SPIR-V must cause a warning, and `sync` of a grid must be an error
+/// for all targets.
 #[test(CLANG)]
 fn missing_parts_of_cuda_have_advice() {
     let folder = scratch::folder("header-missing");
@@ -157,7 +158,7 @@ fn missing_parts_of_cuda_have_advice() {
 
     let groups = "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n\
                   __global__ void k() { cooperative_groups::this_grid().sync(); }\n";
-    // A user's header with this name must win.
+    // A user's header with this name must take precedence.
     let own = folder.join("own");
     scratch::write(
         own.join("cooperative_groups.h"),
@@ -173,8 +174,8 @@ fn missing_parts_of_cuda_have_advice() {
     }
 }
 
-/// Sources for CUDA contain functions with inline PTX. For other GPUs, such a function may only
-/// cause an error if a kernel calls it.
+/// Sources for CUDA contain functions with inline PTX. For other GPUs, such a function may cause an
+/// error only if a kernel calls it.
 #[test(CLANG)]
 fn inline_ptx_is_an_error_at_its_use() {
     let folder = scratch::folder("header-ptx");

@@ -1,14 +1,14 @@
-//! Names that sources for nvcc use: one table for all targets. Each row is a condition that must
+//! Names that sources for nvcc use, in one table for all targets. Each row is a condition that must
 //! hold. clang and g++ compile all rows for each kind of target, with only the kit's header. The
-//! CPU evaluates the conditions; for GPUs, clang's optimizer does. nvcc compiles the same table,
-//! and so confirms the names and the headers that define them.
+//! CPU evaluates the conditions. For GPUs, clang's optimizer evaluates them. nvcc compiles the same
+//! table, which confirms the names and the headers that define them.
 
 use super::{CPU, compiler, text_for};
 use offload_tests::prelude::*;
 
-/// Conditions, one per line. nvcc has their names without an include, or in the header of an
-/// `#include` line in this table. The kit's header has all names without an include, except the
-/// names in the headers of [`NEEDED`].
+/// Conditions, one per line. nvcc defines their names without an include, or in a header that an
+/// `#include` line of this table names. The kit's header defines all names without an include,
+/// except the names in the headers of [`NEEDED`].
 const NAMES: &str = "
 INFINITY > 3e38f && sizeof(INFINITY) == 4
 NAN != NAN && sizeof(NAN) == 4
@@ -127,7 +127,7 @@ std::is_same_v<int, std::remove_const_t<const int>> && std::is_floating_point<fl
 CUDART_L2E_F == 1.44269502f && CUDART_LN2_F == 0.693147182f && CUDART_SQRT_TWO == M_SQRT2 && CUDART_LNT == M_LN10
 ";
 
-/// Statements with names that nvcc has. Their results are known only at run time.
+/// Statements with names that nvcc defines. Their results are known only at run time.
 const STATEMENTS: [&str; 15] = [
     "__shared__ int own[2]; p[n] = int(__cvta_generic_to_shared(own + 1) - __cvta_generic_to_shared(own));",
     "memcpy(p, p + 4, 4 * n);",
@@ -146,7 +146,8 @@ const STATEMENTS: [&str; 15] = [
     "float w; double d; p[0] = int(modff(float(n), &w) + modf(w, &w) + modf(double(n), &d));",
 ];
 
-/// nvcc's names that some target lacks, except functions for kernels. The guide lists these names.
+/// nvcc's names that at least one target lacks, except functions for kernels. The guide lists these
+/// names.
 const MISSING: &str = "std::sqrt malloc __CUDACC__";
 
 /// Returns the table's headers and conditions.
@@ -207,7 +208,7 @@ fn each_name_is_what_it_is_on_the_cpu() {
 }
 
 /// Asserts that these conditions hold on the CPU. The source's kernels `row_0`, `row_1`, … evaluate
-/// them. `first` has the kernels' arguments before the address of the result.
+/// them. `first` contains the arguments that precede the address of the result.
 fn hold_on_the_cpu(name: &str, source: &str, first: &str, options: &str, conditions: &[&str]) {
     let call = |row| format!("  row_{row}({first}&holds);\n  if (!holds) printf(\"{row} \");\n");
     let calls: String = (0..conditions.len()).map(call).collect();
@@ -224,7 +225,7 @@ fn hold_on_the_cpu(name: &str, source: &str, first: &str, options: &str, conditi
     }
 }
 
-/// Asserts that these conditions are constants that hold in a source's LLVM IR.
+/// Asserts that each of these conditions is the constant `true` in a source's LLVM IR.
 fn hold_on_gpus(target: &str, text: &str, conditions: &[&str]) {
     for (row, condition) in conditions.iter().enumerate() {
         let (_, body) = text.split_once(&format!("@row_{row}(")).expect("the function is there");
@@ -233,7 +234,7 @@ fn hold_on_gpus(target: &str, text: &str, conditions: &[&str]) {
     }
 }
 
-/// Optimization must turn each condition into a constant that holds.
+/// Optimization must turn each condition into the constant `true`.
 #[test(CLANG.slow())]
 fn each_name_is_what_it_is_on_gpus() {
     for (number, source) in sources().into_iter().enumerate() {
@@ -277,7 +278,7 @@ fn nvcc_has_the_same_names() {
 }
 
 /// Other projects also have headers with these names. Compilers search the kit's folder first, but
-/// the project's header must win.
+/// the project's header must take precedence.
 #[test(CLANG)]
 fn a_header_of_a_source_wins() {
     let folder = scratch::folder("header-own-constants");
@@ -297,8 +298,8 @@ fn a_header_of_a_source_wins() {
     }
 }
 
-/// A source's definitions, and conditions that hold only if these definitions win over the
-/// header's.
+/// A source's definitions, and conditions that hold only if these definitions take precedence over
+/// the header's.
 const OWN: &str = "
 __half atomicAdd(__half *, __half)                   | float(atomicAdd((__half *)x, __half(1))) == 7
 __half2 atomicAdd(__half2 *, __half2)                | float(atomicAdd((__half2 *)x, __half2(1, 1)).x) == 7
@@ -331,16 +332,16 @@ template <typename T> void __stcs(T *p, T)           | (*x = 7, __stcs(x, 1.0), 
 int __any_sync(unsigned, int)                        | __any_sync(0xffffffffu, 1) == 7
 ";
 
-/// Definitions that replace none of the header's, and further conditions that must hold.
+/// Definitions that replace no definition of the header, and further conditions that must hold.
 const BESIDE: [(&str, &str); 6] = [
-    // Sources that do not include <float.h> define its constants themselves: nvcc has them only in
-    // this header.
+    // Sources that do not include <float.h> define its constants themselves, because nvcc defines
+    // them only in this header.
     (
         "static const float FLT_MAX = 7;\n#ifndef FLT_MIN\n#define FLT_MIN 7\n#endif\n",
         "FLT_MAX == FLT_MIN",
     ),
     ("", "[] { using std::max; return max(6, 7) == 7 && max<size_t>(6, 7u) == 7; }()"),
-    // A host function, which differs from the device's.
+    // A host function that differs from the device function of the same name.
     (
         "#if !defined(__CUDACC__)\ninline float rsqrtf(float) { return 7; }\n#endif\n",
         "rsqrtf(1) > 0",
@@ -353,7 +354,8 @@ const BESIDE: [(&str, &str); 6] = [
     ("namespace own { __device__ inline int __clz(int) { return 7; } }\n", "own::__clz(1) == 7"),
 ];
 
-/// Sources define functions that the toolkits or GPUs of their time lacked.
+/// Sources define functions that the toolkits or GPUs of their time lacked. These definitions must
+/// take precedence.
 #[test(CLANG)]
 fn functions_of_a_source_win() {
     let mut source = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n".to_owned();

@@ -1,4 +1,4 @@
-// Compares the header's directed roundings with the CPU's own, and prints the differences.
+// Compares the header's directed roundings with those of the CPU, and prints the differences.
 #include <fenv.h>
 #include <offload/kernel.h>
 #include <stdio.h>

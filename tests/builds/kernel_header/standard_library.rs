@@ -11,7 +11,7 @@ const WITH_NEW: &str = "algorithm any bitset codecvt complex condition_variable 
      shared_mutex sstream stack stdexcept streambuf string strstream system_error unordered_map \
      unordered_set variant vector";
 
-/// C++17's other headers, and the C library's.
+/// The other headers of C++17, and those of the C library.
 const OTHERS: &str = "array atomic cassert ccomplex cctype cerrno cfenv cfloat charconv chrono cinttypes ciso646 \
      climits clocale cmath csetjmp csignal cstdalign cstdarg cstdbool cstddef cstdint cstdio \
      cstdlib cstring ctgmath ctime cuchar cwchar cwctype initializer_list iosfwd limits numeric \

@@ -1,5 +1,5 @@
-//! The functions that vendors' headers declare for kernels. For each function, the kit's header
-//! must have it on every target, or the guide must list it as missing.
+//! The functions that vendors' headers declare for kernels. The kit's header must define each
+//! function on every target, or the guide must list the function as missing.
 
 use super::{AMD, CPU, NVIDIA, SPIRV, compiler};
 use offload_tests::prelude::*;
@@ -18,7 +18,7 @@ const HIP: &str =
     "amd_device_functions.h amd_warp_functions.h amd_hip_atomic.h amd_hip_unsafe_atomics.h
     amd_hip_fp16.h amd_math_functions.h amd_hip_complex.h";
 
-/// The starts of names that no page lists: the headers' internal names, and names in C libraries.
+/// Prefixes of names that no page lists: the headers' internal names, and names in C libraries.
 const INTERNAL: &str = "__cmath __DOUBLE __FLOAT __pow_helper __NV_ __nv_associate __nv_aligned __nv_memcpy __tanhf __libcpp
     __CUDA __DEPRECATED __cuda __isfinite __finite __isinf __isnan __signbit __make_mantissa __hip_hc __builtin __amdgcn
     __get_dynamic __named_sync __work_group __local_to_generic __clamp_01 __device__ __attribute__ __align__ T U amd_mixed
@@ -60,7 +60,7 @@ fn declared(folder: &Path, headers: &str) -> BTreeSet<String> {
     names
 }
 
-/// Returns the names that this compiler does not find in the kit's header.
+/// Returns the names that clang, with these options, does not find in the kit's header.
 fn undeclared(names: &BTreeSet<String>, start: &str, options: &str) -> BTreeSet<String> {
     let folder = scratch::folder("header-vendors");
     let uses: String = names.iter().map(|name| format!("using ::{name};\n")).collect();

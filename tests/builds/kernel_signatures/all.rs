@@ -1,11 +1,11 @@
-//! Tests that a program gets a function for each kernel in a pack. `cuobjdump` and `llvm-readelf`,
-//! which list the kernels in images, and rustc check the results.
+//! Tests that a program gets a function for each kernel in a pack. `cuobjdump` and `llvm-readelf`
+//! list the kernels in the images, and rustc checks the functions.
 
 use offload_tests::judges::{image_file_name, kernel_symbols};
 use offload_tests::prelude::*;
 
-/// The start of a program. The program's other functions call the functions of all modules, but are
-/// only compiled.
+/// The start of a program. The program's other functions call the functions of all modules. They
+/// are compiled but never run.
 const START: &str = r#"mod kernels {
     offload_gpu::include_kernels!("PACK");
 }
@@ -20,9 +20,9 @@ fn is_call<const N: usize, const BYTES: usize>(_: impl FnOnce() -> offload_gpu::
 fn main() {}
 "#;
 
-/// Builds a scenario's pack and checks its images for `target`. Also builds a program that calls
-/// each kernel's function with arguments of the source's types. Returns the number of functions in
-/// each module.
+/// Builds a scenario's pack, and checks the pack's images for `target`. Also builds a program that
+/// calls each kernel's function with arguments of the source's types. Returns the number of
+/// functions in each module.
 pub fn assert_each_kernel_has_a_function(
     scenario: &Scenario,
     pack: &str,

@@ -147,7 +147,7 @@ fn kernels_that_nvcc_compiles() {
     assert_eq!(scenario.run().passes().stdout, "saxpy [0, 4, 8, 16] 24\n");
     let wrong = DECLARED.replace("a: f32", "a: u32");
     scenario.write("src/main.rs", format!("{PRINT}{}", CALL_DECLARED.replace("DECLARED", &wrong)));
-    // A cubin has no types, but PTX does.
+    // A cubin contains no types, but PTX does.
     scenario.build().fails().once(
         "parameter 2, `a`, of the kernel `saxpy` is declared as `u32` (4 bytes), but in the image for compute_80 \
          it is a floating-point number of 4 bytes",
@@ -221,7 +221,7 @@ fn kernels_that_clang_refuses() {
     scenario.write("kernels/refused.cu", refused.replace("__clang__", "NOWHERE"));
     run(scenario.build()).lacks("although nvcc compiles it");
     assert!(super::signatures(&scenario, "debug").contains("refused"));
-    // clang for AMD's GPUs accepts the source, so its kernels have functions.
+    // clang for AMD's GPUs accepts the source, so the source's kernels have functions.
     let for_nvidia = "__clang__) && !defined(__HIP__";
     scenario.write("kernels/refused.cu", refused.replace("__clang__", for_nvidia));
     run(scenario.build().env("OFFLOAD_ARCH", "sm_80,gfx90a")).once(

@@ -1,4 +1,4 @@
-//! Launches as in dfdx: they pass `usize`, `half::f16`, and buffers of these types.
+//! Launches like those of dfdx, which pass `usize`, `half::f16`, and buffers of these types.
 use half::{bf16, f16};
 use offload_gpu::run::{Device, RunError};
 

@@ -1,4 +1,4 @@
-//! Calls every kernel of `types.cu`, and prints the offsets and sizes of its arguments.
+//! Calls every kernel of `types.cu`, and prints the offsets and sizes of the kernel's arguments.
 #![forbid(unsafe_code)]
 #![deny(warnings, missing_docs)]
 
@@ -7,7 +7,7 @@ pub mod kernels {
     offload_gpu::include_kernels!("pack");
 }
 
-/// A second copy of the functions, in a module with an item that has an enumeration's name.
+/// A second copy of the functions, in a module with an item that has the name of an enumeration.
 pub mod own {
     /// An item of the program.
     pub const fn with_own_name() -> &'static str {
@@ -68,7 +68,7 @@ fn main() {
     show(kernels::sizes(1_usize, -1_isize, 2_usize, 3_u64, null::<usize>(), &raw const SIZE));
     let halves = kernels::Halves { half: F16::from_bits(1), brain: Bf16::default(), flags: [Bool::from(true); 2] };
     let (half, pixel) = (F16::from_bits(0x3c00), uchar4 { x: 1, y: 2, z: 3, w: 4 });
-    // The types of the module are those of offload-gpu.
+    // The module's types for these parameters are those of offload-gpu.
     let (pair, position): (kernels::__half2, kernels::float4) = ([half; 2].into(), float4::from([0.5; 4]));
     let narrow = F8E4M3::from_bits(0x38);
     show(kernels::shared(

@@ -1,6 +1,6 @@
-//! Signatures of kernels: how the build reads sources, and which functions programs get. Two
-//! compilers check the results: clang's images contain all arguments' offsets and sizes, and rustc
-//! lays out the structs.
+//! Signatures of kernels. Tests how the build reads sources, and which functions programs get. Two
+//! compilers check the results. clang's images contain the offsets and sizes of all arguments, and
+//! rustc lays out the structs.
 
 mod all;
 mod declared;
@@ -138,7 +138,7 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
         scenario.write("src/main.rs", main(&format!("{name}(std::ptr::null_mut::<f32>())")));
         scenario.build().passes();
     }
-    // A launch may be right even if it passes a pointer to a struct that differs.
+    // A launch that passes a pointer may be right even if the struct behind the pointer differs.
     let known = signatures(&scenario, "debug");
     assert!(known.contains("record Part - - differs Part\n"), "{known}");
     scenario.write("src/main.rs", main("part(std::ptr::null_mut::<kernels::Part>())"));
@@ -154,9 +154,9 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
     assert!(printed.stderr.contains("(x: *mut f32, n: i32, m: i32) for compute_80"), "{printed}");
 }
 
-/// Tests kernels whose arguments have different offsets in the images, so calls have no buffer. The
-/// PTX has the same offsets as the source. GPUs such as sm_90 have different offsets, because their
-/// argument memory is only aligned to 16.
+/// Tests kernels whose arguments have different offsets in the images, so that calls have no
+/// buffer. The PTX has the same offsets as the source. GPUs such as sm_90 have different offsets,
+/// because their argument memory is only aligned to 16.
 #[test(CLANG.slow())]
 fn without_one_layout_for_all_images_there_is_no_buffer() {
     let source = "struct alignas(32) Row { float items[8]; };\n\
@@ -202,7 +202,7 @@ const SAXPY: &str = "/// Adds.\nextern \"C\" __global__ void saxpy(int n, float 
 const CALL: &str = "mod kernels { offload_gpu::include_kernels!(\"pack\"); }\n\
     fn main() { println!(\"{:?}\", kernels::saxpy(1, 2.0, std::ptr::null::<f32>(), std::ptr::null_mut()).kernel()); }";
 
-/// Tests builds without compilers: a prebuilt set contains the parameters, and otherwise an earlier
+/// Tests builds without compilers. A prebuilt set contains the parameters, and otherwise an earlier
 /// build's signatures are kept.
 #[test(CLANG.slow())]
 fn builds_without_compilers_have_the_same_functions() {
@@ -222,7 +222,7 @@ fn builds_without_compilers_have_the_same_functions() {
 
     scenario.build().env("OFFLOAD_PREBUILT", "only").passes();
     assert_eq!(signatures(&scenario, "debug"), expected);
-    // A skipped build has the signatures of the prebuilt set or of an earlier build. Without
+    // A skipped build uses the signatures of the prebuilt set or of an earlier build. Without
     // either, there are no functions.
     scenario.check().env("OFFLOAD_SKIP", "1").passes();
     let fresh = with_source("signatures_skipped", SAXPY.as_bytes());
@@ -250,7 +250,7 @@ const GUARDED: &str = "#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPIL
     template __global__ void fill<float>(float *, wide);\n";
 
 /// Tests builds for the CPU without a GPU target. clang reads the parameters in the image for the
-/// CPU; without clang, they come from a file in the package.
+/// CPU. Without clang, the parameters come from a file in the package.
 #[test(CLANG.slow())]
 fn functions_for_the_cpu_alone() {
     const CPU: (&str, &str) = ("OFFLOAD_ARCH", "cpu");
@@ -258,7 +258,8 @@ fn functions_for_the_cpu_alone() {
     let scenario = with_source("signatures_cpu", GUARDED.as_bytes());
     let main = "mod kernels { offload_gpu::include_kernels!(\"pack\"DECLARED); }\n\
         fn main() { println!(\"{:?}\", kernels::fill_float(std::ptr::null_mut(), 1_i16).kernel().name());CALL }";
-    // On x86-64's stack, a struct of 44 bytes is aligned to 8; elsewhere, it is aligned to 4.
+    // On the stack of x86-64, a struct of 44 bytes is aligned to 8. Elsewhere, such a struct is
+    // aligned to 4.
     let calls = main.replace(
         "CALL",
         "let whole = kernels::Whole { first: 1, tail: kernels::Tail { a: [0; 10] } };\n    \
@@ -274,10 +275,10 @@ fn functions_for_the_cpu_alone() {
     let names = [".gitattributes", "pack.manifest", "pack.signatures"];
     assert_eq!(scenario.files("prebuilt"), names);
     assert_eq!(scenario.run().envs([CPU, NO_CLANG]).passes().stdout, named);
-    // After the source has changed, the build does not use the file.
+    // After the source has changed, the build does not use prebuilt/pack.signatures.
     scenario.write("kernels/types.cu", GUARDED.replace("short", "char"));
     unknown().once("kernels/types.cu has changed since prebuilt/pack.manifest was made");
-    // If a program declares the kernels, it needs neither clang nor the file.
+    // If a program declares the kernels, it needs neither clang nor this file.
     let declared =
         ", extern { #[link_name = \"_Z4fillIfEvPT_s\"] fn fill_float(x: *mut f32, n: i16); }";
     let declared = main.replace("DECLARED", declared).replace("CALL", "");
@@ -312,12 +313,13 @@ const BY_COMPILER: &str = "#ifdef __clang__\ntypedef float real;\nstruct Pair { 
 
 #[test(CLANG.slow())]
 fn types_that_depend_on_the_compiler_are_compared() {
-    // As on Arm, `char` is unsigned unless the build sets its sign.
+    // As on Arm, `char` is unsigned unless the build sets its signedness.
     assert_types_are_compared("signatures_compilers", &llvm_bin(), "g++ -funsigned-char");
 }
 
-/// Tests that the build compares the types that the clang in this folder sees with the types in the
-/// CPU's image, which `gcc` or that clang compiles.
+/// Tests that the build compares the types that one compiler sees with the types in the CPU's
+/// image. The compiler is the clang in the folder `clang`. The image is compiled by `gcc` or by
+/// that clang.
 pub fn assert_types_are_compared(name: &str, clang: &Path, gcc: &str) {
     let [clang, clang_cxx] =
         ["clang", "clang++"].map(|program| clang.join(program).display().to_string());
@@ -332,7 +334,8 @@ pub fn assert_types_are_compared(name: &str, clang: &Path, gcc: &str) {
         )
     };
     scenario.write("src/main.rs", main("same(3, std::ptr::null_mut(), &raw mut x)"));
-    // `long double` has a different size on GPUs, whichever compiler makes the image for the CPU.
+    // `long double` has a different size on GPUs, whichever compiler compiles the image for the
+    // CPU.
     let wide = |targets: &str| usize::from(targets != "cpu");
     for targets in ["cpu", "gfx90a,cpu"] {
         let printed = scenario.build().envs(with(targets, gcc)).passes();
@@ -386,8 +389,8 @@ fn functions_of_all_kinds_of_packs() {
     scenario.build().passes();
 }
 
-/// Tests the program's own types in place of kernels' structs: with one module and with several,
-/// without a build, and with declared kernels.
+/// Tests the program's own types in place of kernels' structs. The cases are one module, several
+/// modules, no build, and declared kernels.
 #[test(CLANG.slow())]
 fn types_of_the_program_take_the_places_of_structs() {
     let header = "#pragma once\nstruct Point { float x, y; };\nstruct Cell { Point at[2]; long id; };\n\
@@ -437,8 +440,8 @@ fn types_of_the_program_take_the_places_of_structs() {
     scenario.build().passes();
     scenario.check().env("OFFLOAD_SKIP", "1").passes();
     scenario.check().env("OFFLOAD_FROM_DISK", "1").passes();
-    // The program has types only for one module's structs. The other module has structs from the
-    // macro.
+    // The program has types only for one module's structs. The other module uses the macro's
+    // structs.
     let of_one = "use crate::Point as one::Point, use crate::Cell as one::Cell, use crate::later::Later as one::Later_int";
     scenario.write("src/main.rs", with_layout(main(of_one, "", ["one::one", "one::one"])));
     scenario.build().passes();
@@ -464,7 +467,7 @@ fn types_of_the_program_take_the_places_of_structs() {
 }
 
 /// Without the feature `macros`, the program must need no Rust parser. Where the feature is needed,
-/// a message must name it.
+/// a message must name the feature.
 #[test(CLANG.slow())]
 fn functions_without_a_parser() {
     let scenario = with_source("signatures_lean", SAXPY.as_bytes());
@@ -536,7 +539,7 @@ fn functions_of_a_dependency() {
     runs(&[("OFFLOAD_SKIP", "1")], "[]");
     runs(&[], BUILT);
 
-    // A change of the source must reach both packages.
+    // A change of the source must affect both packages.
     library.write("kernels/saxpy.cu", SAXPY.replace("float a", "double a"));
     for package in [&caller, &embedder] {
         let printed = package.check().fails();

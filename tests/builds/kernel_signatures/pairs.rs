@@ -1,5 +1,6 @@
-//! Random pairs of types. A source has the first type for one target, and the second type for
-//! another target. Each difference must be refused by name; equal types must not be refused.
+//! Random pairs of types. A source uses the first type for one target, and the second type for
+//! another target. Each item whose types differ must be refused by name. Items with equal types
+//! must not be refused.
 
 use offload_pack::pack_index::IndexModule;
 use offload_pack::signature::{Content, Obstacle};
@@ -7,7 +8,7 @@ use offload_tests::prelude::*;
 use offload_tests::random_kernels::Numbers;
 use std::fmt::Write;
 
-/// The targets, and the macro by which a source detects each.
+/// The targets, each with the macro by which a source detects the target.
 const TARGETS: [(&str, &str); 4] = [
     ("gfx90a", "OFFLOAD_AMDGPU"),
     ("compute_80", "OFFLOAD_NVPTX"),
@@ -15,7 +16,8 @@ const TARGETS: [(&str, &str); 4] = [
     ("cpu", "OFFLOAD_CPU"),
 ];
 
-/// The number of pairs of different types, and of equal types, for every two targets.
+/// For every two targets, the number of pairs with different types, and also of pairs with equal
+/// types.
 const COUNT: usize = 84;
 
 /// C++ types, each in several spellings.
@@ -37,7 +39,7 @@ const TYPES: [&[&str]; 15] = [
     &["uchar4"],
 ];
 
-/// Two different texts, or two spellings of the same.
+/// Two different source texts, or two spellings of the same text.
 struct Pair {
     kind: Kind,
     is_equal: bool,
@@ -47,7 +49,8 @@ struct Pair {
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// A parameter, what it points to, a field of a struct passed by value, or their order.
+    /// A parameter, the type behind a pointer parameter, a field of a struct passed by value, or
+    /// the order of parameters or fields.
     Parameter,
     /// A struct behind a pointer.
     Pointee,
@@ -64,7 +67,7 @@ fn types(numbers: &mut Numbers, is_equal: bool) -> [&'static str; 2] {
 
 fn pair(numbers: &mut Numbers, name: &str, is_equal: bool) -> Pair {
     let types = types(numbers, is_equal);
-    // With `const`, a pointer's target would have a different type.
+    // With `const`, the type behind a pointer would be different.
     let mutable = types.map(|ty| ty.trim_start_matches("const "));
     let none = String::new;
     let only = |parameters: [String; 2]| parameters.map(|text| (none(), text));
@@ -84,8 +87,8 @@ fn pair(numbers: &mut Numbers, name: &str, is_equal: bool) -> Pair {
             (Kind::Parameter, record(&record_name, fields, &format!("{record_name} a")))
         }
         5 => {
-            // Two parameters with the same type: renaming one makes no difference, but swapping
-            // them does.
+            // Two parameters with the same type. Renaming one is no difference, but swapping them
+            // is.
             let [one, other] = if is_equal { ["n", "count"] } else { ["n", "m"] };
             let swapped = if is_equal { "m" } else { "n" };
             let [first, second] = [types[0], types[0]];

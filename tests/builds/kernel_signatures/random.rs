@@ -1,5 +1,5 @@
-//! Random parameters: compares their offsets and sizes in Rust and in every image, and compilers
-//! check them with `static_assert`.
+//! Random parameters. The tests compare their offsets and sizes in Rust with those in every image,
+//! and compilers check them with `static_assert`.
 
 use offload_format::image::{Kernel, Kernels};
 use offload_pack::signature::{Content, Field, Record, Signatures, Type};
@@ -58,8 +58,8 @@ fn random_parameters_lie_where_every_image_has_them() {
     compare_with_masks(&scenario, &random, records, &layouts);
 }
 
-/// Returns the records that the Rust code declares: those that parameters pass by value and, with
-/// `pointees`, those behind pointers.
+/// Returns the records that the Rust code declares: those that parameters pass by value and, if
+/// `pointees` is set, those behind pointers.
 fn used(signatures: &Signatures, pointees: bool) -> Vec<Record> {
     let mut used = Vec::new();
     let mut types: Vec<&Type> =
@@ -85,7 +85,7 @@ fn used(signatures: &Signatures, pointees: bool) -> Vec<Record> {
     used
 }
 
-/// Types of numbers that are records in C++ but have no fields in Rust.
+/// Number types that are records in C++ but have no fields in Rust.
 const NUMBERS: [&str; 4] = ["__half", "__nv_bfloat16", "__nv_fp8_e4m3", "__nv_fp8_e5m2"];
 
 fn of_fields(record: &Record) -> &[Field] {
@@ -128,8 +128,8 @@ const BUILD_SCRIPT: &str = r#"
         Build::new().file("kernels/check.cu").archs(targets).compile("check");
     }"#;
 
-/// Returns the end of the program. It prints the places of each call's arguments, then the layout
-/// of each record.
+/// Returns the end of the program. This part prints the places of each call's arguments, then the
+/// layout of each record.
 fn rest(records: &[Record]) -> String {
     let mut text = REST.to_owned();
     for record in records.iter().filter(|record| record.size.is_some()) {
@@ -175,7 +175,7 @@ fn end() {
 "#;
 
 /// Checks that each argument has the same size as in every image. If all images have the same
-/// places, the call's arguments must also have these places; otherwise, the call must have no
+/// places, the call's arguments must also have these places. Otherwise, the call must have no
 /// buffer. Returns the number of kernels without a buffer.
 fn compare_with_images(images: &[(String, Places)], calls: &[&str]) -> usize {
     let mut without_buffer = 0;
@@ -228,7 +228,7 @@ struct Layout {
   __device__ static void check() {
 ";
 
-/// Whether `static_assert` can check a field: C++ has no `offsetof` for bit-fields and bases, and
+/// Whether `static_assert` can check a field. C++ has no `offsetof` for bit-fields and bases, and
 /// lanes have no name in C++.
 fn is_checked(field: &str) -> bool {
     !["bits", "base", "lanes"].iter().any(|start| field.starts_with(start))
@@ -278,7 +278,7 @@ fn compare_with_masks(
     records: &[Record],
     layouts: &[&str],
 ) {
-    // A struct without a name has no separate mask: it is part of the struct around it.
+    // A struct without a name has no separate mask, because it is part of the struct around it.
     let named =
         || with_layouts(records, layouts).filter(|(record, _)| !record.source_name.contains("::"));
     let masks = random
@@ -291,8 +291,8 @@ fn compare_with_masks(
         for ((name, offset, size), field) in layout.fields.iter().zip(of_fields(record)) {
             let bytes = *offset as usize..(offset + size) as usize;
             let of_field = &mask[bytes.clone()];
-            // A field's values need not fill all its bytes: there is padding inside records, and
-            // between bit-fields if some start in a new unit.
+            // A field's values need not fill all its bytes. Padding is inside records, and between
+            // bit-fields if some of them start in a new unit.
             let is_full = if name.starts_with("bits") {
                 of_field.first() == Some(&true) && of_field.last() == Some(&true)
             } else {

@@ -1,5 +1,5 @@
-//! Halves and vectors in CUDA's and HIP's headers. For these headers, programs must pass the same
-//! types as for the kit's headers.
+//! Halves and vectors in CUDA's and HIP's headers. With these headers, programs must pass the same
+//! types as with the kit's headers.
 
 use super::declared::BY_NVCC;
 use offload_tests::prelude::*;

@@ -1,4 +1,4 @@
-//! Sources written by other projects' tools: IR, bitcode, assembly, PTX, images, and containers of
+//! Sources that other projects' tools write: IR, bitcode, assembly, PTX, images, and containers of
 //! images.
 
 use offload_format::image::Bitcode;
@@ -31,7 +31,7 @@ fn clang(kernels: &Path) -> Command {
     clang
 }
 
-/// Writes all sources that tools make from the existing file `intrin.c`.
+/// Writes all sources that tools generate from the existing file `intrin.c`.
 pub fn make_inputs(kernels: &Path) {
     make_ir(kernels);
     make_assembly(kernels);
@@ -57,7 +57,7 @@ fn make_ir(kernels: &Path) {
     }
 }
 
-/// Writes AMD assembly, with and without its target, and PTX.
+/// Writes AMD assembly, with and without the directive for its target, and PTX.
 fn make_assembly(kernels: &Path) {
     succeed(clang(kernels).args(amd("gfx90a")).args(["-S", "-o", "asm.s"]));
     succeed(clang(kernels).args(amd("gfx1100")).args(["-S", "-o", "asm_given.s"]));
@@ -102,7 +102,8 @@ fn make_images(kernels: &Path) {
     }
 }
 
-/// Writes a fatbin, a bundle, an offload binary and an archive, with more images than requested.
+/// Writes a fatbin, a bundle, an offload binary and an archive, with more images than the build
+/// requests.
 fn make_containers(kernels: &Path) {
     succeed(cuda("fatbinary").current_dir(kernels).args([
         "--create=ready_fatbin.fatbin",
@@ -127,8 +128,8 @@ fn make_containers(kernels: &Path) {
     succeed(llvm("llvm-ar").current_dir(kernels).args(["rc", "ready_archive.a"]).args(members));
 }
 
-/// Writes a bundle of the two code objects with clang's bundler. `version` is the version of a
-/// compressed bundle's format.
+/// Writes a bundle of the two code objects with clang's bundler. `version` is the format version of
+/// a compressed bundle.
 pub fn bundle(kernels: &Path, name: &str, options: &[&str], version: &str) {
     succeed(
         llvm("clang-offload-bundler")

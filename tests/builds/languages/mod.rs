@@ -1,6 +1,6 @@
-//! Every language for every kind of target, with the real compilers. Other projects' tools read an
-//! image's target: `llvm-readelf` from the ELF header, `cuobjdump` from the cubin, and `file` from
-//! the file's type. PTX is read as text.
+//! Compiles every language for every kind of target, with the real compilers. Other projects' tools
+//! read each image's target. `llvm-readelf` reads it from the ELF header, `cuobjdump` from the
+//! cubin, and `file` from the file's type. PTX is read as text.
 
 mod inputs;
 
@@ -149,7 +149,7 @@ fn every_language_for_every_kind_of_target() {
     }
 }
 
-/// Returns the path of a module's image. If the source is a code object or a cubin, this is the
+/// Returns the path of a module's image. If the source is a code object or a cubin, returns the
 /// source's path.
 fn image(scenario: &Scenario, module: &str, target: &str) -> PathBuf {
     match (module, target) {
@@ -233,7 +233,7 @@ fn rocm_headers_are_used_where_they_are_asked_for() {
     let by_rocm = image();
     scenario.build().passes();
     assert!(image() != by_rocm, "ROCm's headers without a request for them");
-    // The compiler that build.rs selects must win.
+    // The compiler that build.rs selects must take precedence.
     scenario.pack("add", &format!("{calls}.compiler(Compiler::Clang)"));
     scenario.build().env("ROCM_PATH", &rocm).passes();
     assert!(image() != by_rocm, "ROCm's headers in place of the kit's");
@@ -247,7 +247,7 @@ fn rocm_headers_are_used_where_they_are_asked_for() {
     if ["/opt/rocm", "/usr/include/hip"].iter().any(|folder| Path::new(folder).exists()) {
         return;
     }
-    // These builds request ROCm, but there is none.
+    // These builds request ROCm, but no ROCm is installed.
     for (calls, include) in [
         ("", "<hip/hip_complex.h>"),
         (r#".include("rocm/include")"#, "<hip/hip_runtime.h>"),
@@ -261,7 +261,7 @@ fn rocm_headers_are_used_where_they_are_asked_for() {
     }
 }
 
-/// A clang supports the header if its own folder contains the header, whatever its version.
+/// A clang of any version supports `gpuintrin.h` if its own folder contains this header.
 #[test(CLANG)]
 fn a_clang_without_gpuintrin_is_named() {
     let scenario = Scenario::new("build_no_gpuintrin");

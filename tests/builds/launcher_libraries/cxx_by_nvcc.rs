@@ -1,5 +1,6 @@
-//! A package with C++ that the crate `cc` compiles with nvcc, by `.cuda(true)`, and with a library
-//! of launchers that this kit builds. The linker, `cuobjdump`, and the program check the results.
+//! A package with C++ and a library of launchers. The crate `cc` compiles the C++ with nvcc,
+//! because of `.cuda(true)`, and this kit builds the library. The linker, `cuobjdump`, and the
+//! program check the results.
 
 use super::{kernels, results_of_a_launch};
 use offload_tests::judges::cuda_images;

@@ -1,6 +1,6 @@
 //! Two crates with a `links` key. One has headers and a source that its users compile. The other is
-//! a prover: its kernels call device functions in other files. The crate `cc` compiles the prover's
-//! C++ for the host. nvcc's and clang's device linkers, the program's linker, `cuobjdump`,
+//! a prover, whose kernels call device functions in other files. The crate `cc` compiles the
+//! prover's C++ for the host. nvcc's and clang's device linkers, the program's linker, `cuobjdump`,
 //! `roc-obj-ls`, and the program check the results.
 
 use super::{RUNTIME, code_objects, kernels, results_of_a_launch};
@@ -30,7 +30,7 @@ __device__ unsigned roots[8] = {1, 3, 9, 27, 81, 243, 729, 2187};
 __device__ Field mul(Field a, Field b) { return {unsigned((unsigned long long)a.value * b.value % Field::P)}; }
 "#;
 
-/// Only this crate's C++ host code uses `launch_eval`; Rust does not call it.
+/// Only this crate's C++ host code uses `launch_eval`. Rust does not call it.
 const EVAL_HEADER: &str =
     "#pragma once\n#include <cstddef>\nint launch_eval(unsigned *x, std::size_t n);\n";
 
@@ -95,7 +95,8 @@ fn workspace(prefix: &str) -> Scenario {
     let scenario = Scenario::workspace(&format!("{prefix}_workspace"), &members);
 
     let headers = scenario.member(&field);
-    // The prover compiles a source of this crate, so this crate reports its whole path.
+    // The prover compiles a source of this crate, so this crate's build script reports the crate's
+    // absolute path.
     headers
         .write(
             "build.rs",

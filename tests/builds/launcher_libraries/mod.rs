@@ -1,5 +1,5 @@
 //! Packages that are built as described in the guide's page "A library of launchers". They imitate
-//! published packages that launch kernels: they have the same structure, but fewer files and small
+//! the structure of published packages that launch kernels, but with fewer files and with small
 //! kernels of our own. `runtimes/guide` tests the page itself, including its headers crate with a
 //! template.
 //!
@@ -19,8 +19,8 @@ use crate::copy_of_program;
 use offload_tests::judges::roc_obj_lists;
 use offload_tests::prelude::*;
 
-/// The header `runtime.h`. It includes CUDA's or HIP's runtime, and defines the same names for
-/// both.
+/// The header `runtime.h`. The header includes CUDA's or HIP's runtime, and defines the same names
+/// for both.
 const RUNTIME: &str = "#pragma once
 #ifdef __HIP__
 #include <hip/hip_runtime.h>
@@ -50,7 +50,7 @@ fn code_objects(package: &Scenario, target: &str) -> usize {
     listed.iter().filter(|(id, ..)| id.ends_with(target)).count()
 }
 
-/// Returns the possible results of a launch: `cudaErrorInsufficientDriver` without a driver,
+/// Returns the possible results of a launch: `cudaErrorInsufficientDriver` without a driver, or
 /// `cudaErrorNoDevice` with a driver but no GPU. On a machine with a GPU, a launch succeeds,
 /// because the program does not wait for the kernel.
 fn results_of_a_launch() -> &'static [&'static str] {

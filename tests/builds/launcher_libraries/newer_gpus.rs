@@ -69,8 +69,8 @@ fn source(folder: &str, name: &str, minimum: usize) -> String {
     )
 }
 
-/// Returns the package with all folders. The first folder has `common` files. The package's program
-/// prints each launcher's result.
+/// Returns the package with all folders. `common` is the number of files in the first folder. The
+/// package's program prints each launcher's result.
 fn package(name: &str, common: usize) -> Scenario {
     let scenario = Scenario::without_sources(name);
     scenario.write("build.rs", BUILD_SCRIPT).write("kernels/include/runtime.h", RUNTIME);
@@ -159,8 +159,8 @@ fn files_are_compiled_for_the_gpus_that_they_are_for() {
     checked.has("--cfg has_marlin").lacks("--cfg has_fp8");
 }
 
-/// For AMD's GPUs, only the files in the folder `common` are compiled: the other folders are for
-/// NVIDIA's GPUs.
+/// For AMD's GPUs, only the files in the folder `common` are compiled, because the other folders
+/// are for NVIDIA's GPUs.
 #[test(HIP.slow())]
 fn the_files_for_all_gpus_are_compiled_for_amd() {
     const SOME: usize = 2;

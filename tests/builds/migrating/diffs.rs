@@ -1,13 +1,13 @@
-//! The diffs in `docs/migrating.md`. Their kept lines form a program with a pack, and a program
-//! with a static library. nvcc, `cuobjdump`, `nm` and the CUDA runtime without a driver check the
-//! results.
+//! The diffs in `docs/migrating.md`. The lines that the diffs do not remove form a program with a
+//! pack, and a program with a static library. nvcc, `cuobjdump`, `nm` and the CUDA runtime without
+//! a driver check the results.
 
 use super::diffs;
 use offload_tests::judges::{assert_is_for, cuda_images, cuobjdump_extracts, image_file_name};
 use offload_tests::prelude::*;
 
-/// Returns the manifest of the example `cuda-vector-add`, to which the page refers. It depends on
-/// cudarc.
+/// Returns the manifest of the example `cuda-vector-add`, to which the page refers. The manifest
+/// depends on cudarc.
 fn manifest(name: &str) -> String {
     let scenario = Scenario::example("cuda-vector-add", name);
     scenario.text("Cargo.toml")

@@ -1,4 +1,4 @@
-//! Tests `docs/migrating.md`: the calls in its tables must compile, and the programs of its diffs
+//! Tests `docs/migrating.md`. The calls in its tables must compile, and the programs in its diffs
 //! are built and run. rustc, nvcc, the linker, `cuobjdump` and `nm` check the results.
 
 mod diffs;
@@ -8,7 +8,7 @@ use offload_tests::prelude::*;
 
 /// A row of a table.
 struct Row {
-    /// The number of the row's line in the document, from 1.
+    /// The row's line number in the document, counted from 1.
     line: usize,
     /// The texts in backticks in the last column, which shows this kit's equivalents.
     ours: Vec<String>,

@@ -1,5 +1,5 @@
-//! The tables: each call of this kit must compile, and the guide's reference must list each of its
-//! variables. rustc checks the calls.
+//! The tables. Each of this kit's calls in them must compile, and the guide's reference must list
+//! each of this kit's variables. rustc checks the calls.
 
 use super::{Row, rows};
 use offload_tests::prelude::*;
@@ -17,8 +17,8 @@ const OTHERS: &[&str] = &[
     "__cudaLaunchKernel_ptsz",
     "__device__",
     "__expf",
-    // Texts from the user's program, which the test of the diffs builds: the macro, and the
-    // selection of an image.
+    // Texts from the user's program: the macro, and the selection of an image. The test of the
+    // diffs builds this program.
     "include_offload!(\"kernels\")",
     "include_offload!(\"k\")",
     "select",
@@ -32,8 +32,8 @@ const OTHERS: &[&str] = &[
     "all",
     "all-major",
     "compute_80",
-    // Names of calls, without arguments. They refer to a call in the same row, or to a call in
-    // general.
+    // Names of calls, without arguments. These names refer to a call in the same row, or to a call
+    // in general.
     "compile",
     ".modules",
 ];
@@ -89,8 +89,8 @@ fn what_is_no_call_is_known() {
     assert!(unused.is_empty(), "OTHERS that are not in the tables: {unused:?}");
 }
 
-/// Compiles a build script that has a function for each row's calls. The functions never run: other
-/// tests check what the calls do.
+/// Compiles a build script that has a function for each row's calls. The functions never run,
+/// because other tests check what the calls do.
 #[test(GCC)]
 fn every_call_compiles() {
     let mut functions = String::new();
@@ -108,8 +108,8 @@ fn every_call_compiles() {
     }
     assert!(calls > 60, "the tables were found: {calls} calls\n{functions}");
     let mut scenario = Scenario::new("migrating_tables");
-    // `.compress()` needs the first feature. The second feature makes the crates the same as in
-    // other tests, so Cargo can reuse them.
+    // `.compress()` needs the first feature. Because of the second feature, the crates are the same
+    // as in other tests, so Cargo can reuse them.
     scenario.feature("offload-build", "compression").feature("offload-gpu", "zstd");
     scenario.write(
         "build.rs",

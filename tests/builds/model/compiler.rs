@@ -1,5 +1,5 @@
-//! A stand-in for clang, which the test compiles with rustc. It joins a source with its includes,
-//! which it finds as compilers do, and writes the result as "PTX".
+//! A stand-in for clang, which the test compiles with rustc. The stand-in joins a source with its
+//! includes, which it finds as compilers do, and writes the result as "PTX".
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -9,7 +9,7 @@ use std::{env, fs, process};
 
 fn main() {
     let exe = env::current_exe().expect("a program knows its path");
-    // The test appends a number to the file, to give the compiler a different identity.
+    // To give the compiler a different identity, the test appends a number to the file.
     let mut file = fs::File::open(&exe).expect("it can be read");
     let mut tag = String::new();
     file.seek(SeekFrom::End(-8))
@@ -98,7 +98,7 @@ impl Call {
         Ok(())
     }
 
-    /// Searches the folder `includer` and the folders for headers, and returns the first file with
+    /// Searches the folder `includer` and then the folders for headers. Returns the first file with
     /// this name.
     fn find(&self, name: &str, includer: Option<&Path>) -> Option<PathBuf> {
         let folders = self.folders.iter().chain(&self.system).map(PathBuf::as_path);

@@ -1,5 +1,5 @@
 //! Compares builds after random edits with clean builds. The edits change headers, flags, variables
-//! and compilers. After each edit, the next build must make the same image as a clean build.
+//! and compilers. After each edit, the next build must generate the same image as a clean build.
 //!
 //! `OFFLOAD_TEST_SEQUENCES` sets the number of edit sequences for each of the four tests with the
 //! stand-in. About a tenth of all sequences also run through Cargo.
@@ -109,13 +109,13 @@ struct Model {
 impl Model {
     fn new(name: &str, kind: Kind) -> Self {
         let scenario = Scenario::new(name);
-        // With the stand-in, the script runs thousands of times, so optimize it.
+        // With the stand-in, the script runs thousands of times, so optimize the script.
         if kind.is_stand_in() {
             scenario.manifest("workspace", "\n[profile.dev.build-override]\nopt-level = 1");
         }
         scenario.write("request", "arch compute_80\n").build_script(SCRIPT);
-        // The first build compiles only the build script: with this variable, the script compiles
-        // nothing.
+        // The first build compiles only the build script. Because of this variable, the script
+        // compiles nothing.
         scenario.build().env("OFFLOAD_SKIP", "1").passes();
         let script = scenario.build_script_program("debug");
         Self { scenario, script, kind }
@@ -178,7 +178,7 @@ fn stand_in() -> PathBuf {
 }
 
 /// Runs the build script as Cargo does, after each edit in the sequences. Asserts that each image
-/// is the same as a clean build's.
+/// equals that of a clean build.
 fn direct(name: &str, seed: u64, kind: Kind) {
     let model = Model::new(&format!("model-{name}"), kind);
     let (out_dir, clean) = (model.scenario.folder.join("out"), model.scenario.folder.join("clean"));

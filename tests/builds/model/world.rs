@@ -4,8 +4,8 @@ use offload_tests::prelude::*;
 use std::fs::File;
 use std::time::{Duration, SystemTime};
 
-/// The package's folders with headers. Compilers find them next to the source, by `.include(...)`,
-/// by a flag, or by a variable.
+/// The package's folders with headers. Compilers find these folders next to the source, through
+/// `.include(...)`, through a flag, or through a variable.
 const FOLDERS: [&str; 6] = ["kernels", "inc1", "inc2", "flagged", "cpath", "system"];
 const NAMES: [&str; 5] = ["a.h", "b.h", "c.h", "sub/d.h", "opt.h"];
 
@@ -33,7 +33,7 @@ pub struct World {
 pub struct StandIn {
     pub program: PathBuf,
     pub folder: PathBuf,
-    /// Whether builds start a script, which then starts one of the two copies.
+    /// Whether builds start a script that starts one of the two copies.
     pub is_wrapped: bool,
 }
 
@@ -139,7 +139,8 @@ impl World {
         noticed
     }
 
-    /// Returns the edit, or `None` if the package has nothing that can be edited in this way.
+    /// Tries a random kind of edit. Returns the edit, or `None` if the package has nothing to edit
+    /// in this way.
     fn try_edit(&mut self, random: &mut Random) -> Option<(String, Noticed)> {
         let any =
             |random: &mut Random| random.pick(&FOLDERS).to_owned() + "/" + random.pick(&NAMES);
@@ -154,7 +155,7 @@ impl World {
                 let is_new = !self.folder.join(&path).is_file();
                 scratch::write(self.folder.join(&path), text);
                 // The build reports only the folders of `.include(...)` to Cargo, so Cargo notices
-                // a new header in a different folder later.
+                // a new header in a different folder only later.
                 let is_later = is_new && !path.starts_with("inc");
                 let noticed = if is_later { Noticed::Later } else { Noticed::Yes };
                 (format!("write {path}"), noticed)

@@ -39,13 +39,13 @@ fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
         (append, "-arch=sm_90 -DNAME=of_flag", "of_flag", "sm_90"),
         (prepend, with_ptx, "unnamed", "sm_75;compute_75"),
         (prepend, "--gpu-architecture sm_100", "unnamed", "sm_100"),
-        // These are the names of targets in another program.
+        // These are another program's names for targets.
         (append, "--gpu-code=compute_9.0,sm_9.0", "unnamed", "compute_90;sm_90"),
     ] {
         let printed = scenario.build().env(variable, value).passes();
         printed.once(&format!("{variable}={value} names GPUs, but nvcc runs without "));
         printed.once(&format!("To build for these GPUs, set OFFLOAD_ARCH=\"{targets}\""));
-        // There are only the two warnings of offload-build and the build script.
+        // The only warnings are the two from offload-build and from the build script.
         printed.times(2, "warning: vendor_flags_with_gpus@").once("toolkit true");
         let cubin = scenario.output("debug", "pack/sm_80.cubin");
         assert_eq!(cuda_images(&cubin), ["sm_80.cubin"], "{value}");

@@ -6,8 +6,8 @@ use crate::NVCC_AND_CLANG;
 use offload_tests::judges::{assert_is_for, image_file_name};
 use offload_tests::prelude::*;
 
-/// Asserts that the pack's image for each target really is for this target. The names of the files
-/// start with `module`.
+/// Asserts that the pack's image for each target is for this target, according to other tools. The
+/// names of the files start with `module`.
 fn assert_are_for(scenario: &Scenario, module: &str, targets: &[&str]) {
     for target in targets {
         let image = scenario.output("debug", &format!("pack/{module}{}", image_file_name(target)));
@@ -16,7 +16,7 @@ fn assert_are_for(scenario: &Scenario, module: &str, targets: &[&str]) {
     }
 }
 
-/// NVIDIA's GPUs get the version with `cub` from the guide; the CPU computes the sums with the
+/// NVIDIA's GPUs get the version with `cub` from the guide. The CPU computes the sums with the
 /// other version.
 #[test(NVCC_AND_CLANG.slow())]
 fn the_guides_kernel_with_cub_has_all_images() {

@@ -1,5 +1,6 @@
-//! The version of nvcc's PTX. The build lowers it to the oldest version that has all of the text's
-//! instructions. If the table of instructions lacks one of them, the build keeps nvcc's version.
+//! The version of nvcc's PTX. The build lowers it to the oldest version that supports all
+//! instructions in the text. If the table of instructions lacks an instruction, the build keeps
+//! nvcc's version.
 
 use super::{PLAIN, package};
 use offload_format::image::PtxHeader;
@@ -11,8 +12,8 @@ use offload_tests::published::{self, OLD_PTXAS};
 const NEWEST: &str = "9.5";
 
 /// Asserts that nvcc's PTX has this version, and that the first assembler for this version accepts
-/// the PTX. From this version and from nvcc's own version, today's assembler must make the same
-/// machine code.
+/// the PTX. Today's assembler must generate the same machine code from this version and from nvcc's
+/// own version.
 #[track_caller]
 pub fn assert_is_lowered(folder: &Path, target: &str, text: &[u8], version: PtxVersion) {
     let image = folder.display();
@@ -36,7 +37,8 @@ pub fn assert_is_lowered(folder: &Path, target: &str, text: &[u8], version: PtxV
     newest.splice(header.version_range(), NEWEST.bytes());
     let lowered = assemble(cuda("ptxas"), "lowered", text);
     let newest = assemble(cuda("ptxas"), "newest", &newest);
-    // With line tables, a cubin contains the PTX, in which the two digits of the version differ.
+    // With line tables, a cubin contains the PTX, in which only the two digits of the version
+    // differ.
     let others = lowered.iter().zip(&newest).filter(|(a, b)| a != b).count();
     assert!(lowered.len() == newest.len() && others <= 2, "{image}: {others} other bytes");
 }

@@ -1,6 +1,6 @@
-//! Messages if nvcc cannot compile a source: they contain nvcc's own message and a solution. Also
-//! tests the output of nvcc and ptxas in successful runs: Cargo must show warnings in each build,
-//! and other output only with `-vv`.
+//! Messages if nvcc cannot compile a source. They must contain nvcc's own message and a solution.
+//! Also tests the output of nvcc and ptxas in successful runs. Cargo must show warnings in each
+//! build, and other output only with `-vv`.
 
 use super::{ONE_IMAGE, cuda_home, package};
 use offload_tests::registry::NVCC;

@@ -35,8 +35,8 @@ fn a_dev_build_uses_the_set_of_a_release_build() {
     });
     assert_eq!(optimized, ["s", "3", "2"]);
 
-    // The dev build may use the set: a different Cargo profile is not a different option, but
-    // different settings in build.rs are.
+    // The dev build may use the set, because a different Cargo profile does not count as a
+    // different option. Different settings in build.rs do.
     let dev = |level: &str| {
         let build = scenario.build().env("OFFLOAD_PREBUILT", "only").env("LEVEL", level);
         build.env("NVCC", "/nowhere/nvcc")

@@ -73,7 +73,7 @@ fn dev_and_release_builds_have_the_same_instructions() {
     }
     expect("debug", "ours_fast", ".debug_line", false);
     for compiler in ["nvcc", "clang"] {
-        // A dev build has line information, but nothing more.
+        // A dev build contains line information, but no other debug information.
         expect("debug", compiler, ".debug_line", true);
         expect("debug", compiler, ".debug_info", false);
         let optimized = instructions(&scenario, "debug", compiler).len();
@@ -93,7 +93,7 @@ fn dev_and_release_builds_have_the_same_instructions() {
 }
 
 /// In a dev build, our options request line information. nvcc warns about repeated options, and
-/// about `-lineinfo` with `-G`, so our options must not come in addition to such flags.
+/// about `-lineinfo` with `-G`, so the build must not add our options to such flags.
 #[test(NVCC_AND_CLANG.slow())]
 fn flags_of_build_rs_replace_ours() {
     const NVCC: &str = ".compiler(Compiler::Nvcc)";

@@ -1,5 +1,5 @@
 //! Tests when nvcc starts, and how many nvcc processes run in parallel. A log of nvcc's calls shows
-//! this.
+//! both.
 
 use super::{FACTOR, package};
 use offload_tests::prelude::*;
@@ -12,8 +12,8 @@ pub struct LoggingToolkit<'a> {
 
 impl<'a> LoggingToolkit<'a> {
     pub fn new(scenario: &'a Scenario) -> Self {
-        // The log is outside the folders of kernels: if a folder changes while compilers run, the
-        // build cannot store its state.
+        // The log is outside the kernels' folders, because the build cannot store a folder's state
+        // if the folder changes while compilers run.
         let log = scenario.folder.join("toolkit/calls");
         let nvcc = cuda("nvcc").get_program().to_owned();
         scenario.script(
@@ -28,7 +28,7 @@ impl<'a> LoggingToolkit<'a> {
         Self { scenario, root: scenario.folder.join("toolkit") }
     }
 
-    /// Returns the starts and ends since the log was last read.
+    /// Returns the starts and ends that were logged since the last call.
     pub fn calls(&self) -> String {
         let log = self.scenario.folder.join("toolkit/calls");
         let text = fs::read_to_string(&log).unwrap_or_default();

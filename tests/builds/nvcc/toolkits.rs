@@ -48,8 +48,8 @@ fn without_a_toolkit_the_places_are_listed() {
 #[test(NVCC)]
 fn two_toolkits_that_disagree_are_an_error() {
     let scenario = package("vendor_disagree", ONE_IMAGE);
-    // This stand-in for nvcc reports its own folder as its toolkit's, so it belongs to a different
-    // toolkit.
+    // This stand-in for nvcc reports its own folder as the toolkit's folder, so it belongs to a
+    // different toolkit.
     let other = scenario.folder.join("other");
     let nvcc = scenario.script(
         "other/bin/nvcc",
@@ -80,7 +80,7 @@ fn one_toolkit_with_two_names_is_one() {
     let same = scenario.folder.join("same");
     symlink(cuda_home(), &same).expect("a link can be made");
     scenario.build().env("CUDA_PATH", &same).passes();
-    // `off` is not a file. It hides the installed toolkit.
+    // `off` is not a path. The value hides the installed toolkit.
     scenario.build().env("NVCC", "off").fails().has("NVCC is `off`");
 }
 

@@ -29,7 +29,7 @@ struct Node { int v; Node *next; };
 __global__ void self_pointer(ARGS) { I; Node a{in[g], 0}, b{2, &a}; a.next = &b; __syncthreads(); Node *q = &a; for (int i = 0; i < 5; i++) { q->v += i; q = q->next; __syncthreads(); } out[g] = a.v + b.v * 7; }
 __global__ void wide_array(ARGS) { I; alignas(64) float v[5]; for (int i = 0; i < 5; i++) v[i] = in[g] + i; __syncthreads(); float s = 0; for (int i = 0; i < 5; i++) s = s * 3 + v[(i + t) % 5]; out[g] = (int)s + (((size_t)v & 63) != 0); }
 __global__ void index_3d(ARGS) { __shared__ int s[1024]; int t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z), nt = blockDim.x * blockDim.y * blockDim.z, g = blockIdx.x * nt + t; s[t] = in[g] + threadIdx.y * 3 + threadIdx.z * 5; __syncthreads(); out[g] = s[(t + 11) % nt]; }
-// Sums that wrap: only threads in the middle of a block have a different result.
+// Sums that wrap. Only threads in the middle of a block have a different result.
 __global__ void sums_wrap(ARGS) { I; int x = in[g]; if (t + 0xfffffff0u > 9u) x += 3; out[g] = x; }
 __global__ void signed_sums_wrap(ARGS) { I; int x = in[g]; if ((int)(t + 0x7ffffff0u) > (int)0x80000010) x *= 5; out[g] = x; }
 __global__ void wide_sums_wrap(ARGS) { I; int x = in[g]; if ((unsigned long long)(int)(t + 0xfffffff0u) > 9u) x ^= 9; out[g] = x; }
@@ -73,7 +73,8 @@ typedef float f4 __attribute__((vector_size(16)));
 __global__ void vectors(ARGS) { I; f4 a = {(float)in[g], 2, 3, 4}, m[3] = {a, a * 2, a + 1}; __syncthreads(); f4 r = a + m[in[g] % 3]; __syncthreads(); out[g] = r[0] + r[in[g] & 3]; }
 __global__ void bitfields(ARGS) { I; struct { unsigned a : 3, b : 7; int c : 5; } f = {(unsigned)in[g], (unsigned)t, 3}; __syncthreads(); f.a++; f.c += t; __syncthreads(); out[g] = f.a + f.b * 8 + f.c * 1000; }
 
-// Loops that the build turns, and loops that it must not turn. Only one thread writes each out[g].
+// Loops that the build turns (see turn.rs in offload-build), and loops that it must not turn. Only one thread writes
+// each out[g].
 #define T unsigned t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z), g = blockIdx.x * (n / 4) + t; unsigned x = in[g]
 __global__ void turned_3d(ARGS) { T; for (int i = 0; i < n % 37; i++) x = x * 3 + in[g + i] + i; out[g] = x; }
 __global__ void turned_twice_3d(ARGS) { T; for (int i = 1; i < 9; i += 2) { for (int j = i; j < n % 11 + i; j++) x = x * i + j; x ^= i; } for (int i = n % 5; i > 0; i--) x += i * x; out[g] = x; }

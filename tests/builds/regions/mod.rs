@@ -1,5 +1,5 @@
 //! With each version of clang, kernels that the build cuts into regions must write the same numbers
-//! as threads with stacks.
+//! as kernels whose threads have stacks.
 
 // The module's unit tests do not run here.
 #[allow(dead_code, unused_imports)]
@@ -13,7 +13,7 @@ use offload_tests::random_kernels::SEEDS;
 
 const NEEDS: Needs = needs(&[Tool::Oldest, Tool::Clangs, Tool::Llvm22]);
 
-/// The options with which the build inlines functions before it cuts kernels.
+/// The options with which the build inlines functions before it cuts kernels into regions.
 const INLINED: &str = "-DOFFLOAD_CPU_REGIONS -O1 -finline-functions -mllvm -inline-threshold=2475 \
                        -fno-vectorize -fno-slp-vectorize -fno-math-errno -fdiscard-value-names \
                        -emit-llvm -S";
@@ -124,7 +124,8 @@ fn main() {
 }
 "#;
 
-/// Kernels that cannot be cut must keep stacks and give the same results, and `ls` must show why.
+/// Kernels that cannot be cut must keep stacks and compute the same results. `ls` must show the
+/// reason.
 #[test(needs(&[Tool::Llvm22]))]
 fn ls_shows_how_threads_wait() {
     let scenario = Scenario::without_sources("regions_planted");

@@ -1,5 +1,6 @@
 //! Random kernels without races. Their threads wait in loops and branches. Kernels with odd seeds
-//! have no arrays of their own, and often have loops that the build turns.
+//! have no arrays of their own, and often have loops that the build turns (see turn.rs in
+//! offload-build).
 
 use offload_tests::random_kernels::Numbers;
 use std::fmt::Write;
@@ -9,8 +10,8 @@ struct Kernel {
     numbers: Numbers,
     /// The number of loop variables.
     loops: usize,
-    /// Whether threads may return early. If they may, no later code calls a function that all
-    /// threads must call.
+    /// Whether threads may return early. If so, no later code calls a function that all threads
+    /// must call.
     returns: bool,
     /// Whether the variables are only `a` to `e`.
     is_plain: bool,
@@ -100,8 +101,8 @@ impl Kernel {
         format!("(({value} * {factor}u + {more}u) % {}u)", self.numbers.between(2, 4))
     }
 
-    /// Returns a condition that may differ between threads. It often compares a sum that contains
-    /// `threadIdx.x` and may wrap.
+    /// Returns a condition that may differ between threads. The condition often compares a sum that
+    /// contains `threadIdx.x` and may wrap.
     fn condition(&mut self, depth: u32) -> String {
         if self.numbers.below(2) == 0 {
             return format!("{} & 1u", self.expression(depth));
@@ -136,7 +137,7 @@ impl Kernel {
     }
 
     /// Returns a loop that all threads run equally often, or sometimes a loop that only looks like
-    /// this.
+    /// one.
     fn loop_without_waits(&mut self, loops: &[String]) -> String {
         self.loops += 1;
         let (name, end) = (format!("i{}", self.loops), self.uniform(loops));

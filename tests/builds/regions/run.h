@@ -1,4 +1,4 @@
-// Runs a source's kernels by threads with stacks and by regions: both must write the same numbers.
+// Runs each kernel of a source twice: by threads with stacks, and by regions. Both runs must write the same numbers.
 #include <utility>
 
 template <auto Kernel> struct call;
@@ -40,7 +40,7 @@ int main() {
   for (kernel *it = first; it != nullptr; it = it->next) {
     if (offload_cpu::find_regions(it->entry, 1) == nullptr)
       continue;
-    // All other kernels use only threadIdx.x as the thread's number.
+    // Kernels that are neither random nor named "...3d" use only threadIdx.x as the thread's number.
     const bool is_random = it->name[0] == 'k', has_depth = is_random || strstr(it->name, "3d") != nullptr;
     for (auto &block : blocks) {
       if (block[2] > 1 && !has_depth)

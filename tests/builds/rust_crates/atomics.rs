@@ -5,7 +5,7 @@ use super::{TARGETS, build, cpu};
 use crate::atomics::{amd, assert_same, instructions_by_nvcc, table};
 use offload_tests::prelude::*;
 
-/// Operations of `core` that would lose their order, with the lines in the error.
+/// Operations of `core` that would lose their order, each with its line in the error.
 const LOST: &str = "
 AtomicU32::from_ptr(p).fetch_add(1, AcqRel)                 | fetch_add with the order acq_rel, in k0
 AtomicU32::from_ptr(p).swap(0, Release)                     | swap with the order release, in k1

@@ -1,4 +1,4 @@
-//! Tests of kernel crates for the CPU, which the program's compiler compiles.
+//! Tests of kernel crates that the program's compiler compiles for the CPU.
 
 use offload_tests::prelude::*;
 
@@ -35,7 +35,7 @@ kernel! {
 pub const LOCK: &str = "version = 4\n\n[[package]]\nname = \"my-kernels\"\nversion = \"0.1.0\"\ndependencies = [\n \"offload-kernel\",\n]\n\n\
                     [[package]]\nname = \"offload-kernel\"\nversion = \"0.1.0\"\n";
 
-/// A build script with rules for a folder and for a missing file, which are both valid for Cargo.
+/// A build script with rules for a folder and for a missing file. Cargo accepts both.
 const SCRIPT: &str = "fn main() {
     println!(\"cargo::rerun-if-changed=src\");
     println!(\"cargo::rerun-if-changed=missing\");
@@ -108,7 +108,7 @@ fn a_crate_for_the_cpu() {
          index out of bounds: the len is 3 but the index is 3\n"
     ));
 
-    // Only an edit may recompile.
+    // Only an edit may cause a recompilation.
     let time = || scenario.output_time("debug", "pack/cpu.so");
     let first = time();
     scenario.touch_build_script();
@@ -119,7 +119,7 @@ fn a_crate_for_the_cpu() {
     assert_ne!(time(), first);
     assert_eq!(run(&[]).text(), "[-0.5, 0.5, 1.5]\n");
 
-    // The error must be the program's compiler's own.
+    // The error must come from the program's compiler.
     scenario.write("kernels/src/lib.rs", "fn wrong( {");
     build().fails().has("/kernels/src/lib.rs:1:").has("the command was");
     let without = "#![no_std]\n#[unsafe(no_mangle)]\npub extern \"C\" fn add() {}\n";
@@ -133,7 +133,7 @@ fn a_crate_for_the_cpu() {
         scenario.write("kernels/src/lib.rs", lib);
         build().fails().has(help);
     }
-    // Cargo marks a package with this file. The package does not contain the crate.
+    // Cargo marks a package with this file. This package does not contain the kernel crate.
     scenario.write("Cargo.toml.orig", "");
     fs::remove_file(scenario.folder.join("kernels/Cargo.toml")).expect("it is there");
     build().fails().has(

@@ -1,5 +1,5 @@
-//! The environment of kernel crates: the variables and files that the crates, their dependencies,
-//! and their build scripts use.
+//! The environment of kernel crates, which is the variables and files that the crates, their
+//! dependencies, and their build scripts use.
 
 use super::RUST;
 use offload_tests::prelude::*;
@@ -46,7 +46,8 @@ fn script(rules: &[&str], value: &str) -> String {
     text + &format!("    println!(\"cargo::rustc-env=OF_SCRIPT={{}}\", {value});\n}}\n")
 }
 
-/// An expression with the text of all files in a folder, each after an `x`.
+/// An expression whose value is the text of all files in a folder, with an `x` before each file's
+/// text.
 const FILES: &str = r#"{
         fn all(folder: &std::path::Path) -> String {
             let mut text = String::new();
@@ -64,7 +65,7 @@ const FILES: &str = r#"{
         all("tables".as_ref()) + if is_there { "yes" } else { "" }
     }"#;
 
-/// The number of files in a folder. For the folders of build.rs, offload-build does not watch so
+/// The number of files in a folder. In the folders of build.rs, offload-build does not watch so
 /// many files, but Cargo itself does.
 const MANY: u32 = 2100;
 
@@ -127,8 +128,8 @@ fn manifest(name: &str) -> String {
 /// A change of the environment: the variables to set, and a file to write.
 type Change = (&'static [(&'static str, &'static str)], Option<&'static str>);
 
-/// The changes, one after the other. Files remain from one change to the next, but variables do
-/// not.
+/// The changes, which are made one after the other. Files remain from one change to the next, but
+/// variables do not.
 const CHANGES: [(&str, Change); 12] = [
     ("option_env!", (&[("TILE", "44")], None)),
     ("another value", (&[("TILE", "555")], None)),
@@ -197,7 +198,7 @@ fn each_change<'s>(scenario: &'s Scenario, images: &[&str], build: &dyn Fn() -> 
         }
         build(variables).passes();
         expect_others(why);
-        // If only an unrelated variable changes, nothing is rebuilt.
+        // If only an unrelated variable changes, nothing must be rebuilt.
         build(variables).env("TILES", why).arg("-v").passes().found_fresh(scenario.name());
     }
     scenario.write("kernels/unruled/data.txt", "more data");

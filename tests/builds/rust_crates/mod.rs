@@ -1,5 +1,6 @@
 //! Kernel crates in Rust. The compiler that `cargo xtask rust-kernels` unpacks compiles them for
-//! GPUs, and the program's compiler for the CPU. Also tests kernels from other compilers.
+//! GPUs, and the program's compiler compiles them for the CPU. Also tests kernels from other
+//! compilers.
 
 mod atomics;
 mod cpu;
@@ -66,7 +67,7 @@ fn build<'a>(scenario: &'a Scenario, rustc: &Path) -> Run<'a> {
     with_ptxas(plain(scenario)).env("OFFLOAD_RUSTC", rustc)
 }
 
-/// Uses one package for all steps, because `core` takes half a minute to compile for each target.
+/// Uses one package for all steps, because compiling `core` takes half a minute for each target.
 /// Each step changes something in the package.
 #[test(INSTALLED.slow())]
 fn a_crate_of_kernels() {
@@ -154,7 +155,7 @@ fn a_crate_of_kernels() {
     a_package_without_the_crate(&scenario, &rustc);
 }
 
-/// The parameters' types come from the crate. `embedding/ui/calls/` tests all messages.
+/// The kernel crate determines the parameters' types. `embedding/ui/calls/` tests all messages.
 fn wrong_launches_do_not_compile(scenario: &Scenario, rustc: &Path) {
     let right = include_str!("main.rs");
     for (launch, message) in [
@@ -200,8 +201,8 @@ fn what_rust_passes_differently(scenario: &Scenario, rustc: &Path) {
     scenario.write("kernels/src/lib.rs", right);
 }
 
-/// `cargo package` leaves the crate out. So the package must build with only the prebuilt set and
-/// the program's compiler.
+/// `cargo package` leaves out the kernel crate. The package must therefore build with only the
+/// prebuilt set and the program's compiler.
 fn a_package_without_the_crate(scenario: &Scenario, rustc: &Path) {
     build(scenario, rustc).env("OFFLOAD_PREBUILT", "update").passes();
     let manifest = scenario.text("prebuilt/pack.manifest");
@@ -214,7 +215,7 @@ fn a_package_without_the_crate(scenario: &Scenario, rustc: &Path) {
     ] {
         assert!(manifest.contains(line), "no {line} in\n{manifest}");
     }
-    // If the sources exist, the build compares them with the set.
+    // If the sources exist, the build compares them with the prebuilt set.
     let only = || plain(scenario).env("OFFLOAD_PREBUILT", "only");
     only().passes();
     scenario.write("types/src/lib.rs", format!("{}// edited\n", include_str!("types.rs")));
@@ -224,7 +225,8 @@ fn a_package_without_the_crate(scenario: &Scenario, rustc: &Path) {
     scenario.package().without(&["OFFLOAD_RUSTC"]).passes();
     let folder = scenario.packaged();
     assert!(!folder.join("kernels").exists(), "Cargo packages crates in folders");
-    // The folder is inside this repository's workspace, so make it a workspace of its own.
+    // The folder is inside this repository's workspace, so turn the folder into a separate
+    // workspace.
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("Cargo wrote it");
     scratch::write(folder.join("Cargo.toml"), manifest + "\n[workspace]\n");
     let install = scenario.cargo(&["install", "--offline", "--force"]).args(patch_options());
@@ -255,14 +257,14 @@ fn toolchains_that_do_not_fit() {
         real.display()
     ))
     .has("has no sources of core (rust-src)");
-    // A compiler that does not know the processor.
+    // A compiler that does not support the processor.
     fails(&format!(
         "case \"$*\" in *target-cpus*) echo 'gfx906';; -vV) '{0}' -vV | sed s/1\\\\.96/1.80/;; *) exec '{0}' \"$@\";; esac",
         real.display()
     ))
     .has("does not know gfx90a\n")
     .has("kernels were tested with Rust 1.96, but this compiler is older: rustc 1.80.0");
-    // A compiler that does not compile the kernels. The error must contain the compiler's version.
+    // A compiler that fails to compile the kernels. The error must contain the compiler's version.
     fails(&format!(
         "case \"$*\" in *--crate-name*core*) echo 'error[E0635]: unknown feature' >&2; exit 1;; \
          -vV) '{0}' -vV | sed s/1\\.96/1.99/;; *) exec '{0}' \"$@\";; esac",
@@ -272,8 +274,8 @@ fn toolchains_that_do_not_fit() {
     .has("kernels were tested with Rust 1.96, but this compiler is newer: rustc 1.99.0");
 }
 
-/// Without a toolchain for kernels and without a set, the error must contain the commands that
-/// install one.
+/// Without a toolchain for kernels and without a prebuilt set, the error must contain the commands
+/// that install a toolchain.
 #[test(GCC)]
 fn a_missing_toolchain() {
     let scenario = package("rust_missing", &["gfx90a"]);

@@ -16,7 +16,7 @@ const MAIN: &str = "use offload_gpu::run::{Buffer, Device};\n\nmod kernels {\n  
 #[test(needs(&[Tool::Cuda, Tool::Gcc]).slow())]
 fn ptx_and_cubins_of_another_compiler() {
     let scenario = Scenario::without_sources("rust_other_compilers");
-    // rustc has made this PTX.
+    // rustc generated this PTX.
     let ptx = workspace().join("examples/rust-kernels/prebuilt/kernels.compute_80.ptx");
     scenario.write("kernels/kernels.ptx", read(ptx)).write("src/main.rs", MAIN).pack(
         "pack",
@@ -36,8 +36,8 @@ fn ptx_and_cubins_of_another_compiler() {
     let ran = scenario.start("debug").passes();
     ran.has("compute_80 supplied\nsm_80 supplied\nsm_90 supplied\n");
 
-    // PTX contains the parameters' types; cubins contain only their sizes. Both must be compared
-    // with the declaration.
+    // PTX contains the parameters' types, but cubins contain only their sizes. The build must
+    // compare both with the declaration.
     for (from, to, message) in [
         (
             "a: f32",

@@ -37,7 +37,7 @@ const MAIN: &str = "use offload_gpu::run::{Buffer, Device};\n\nmod kernels {\n  
                     fn main() {\n    for image in kernels::PACK.images() {\n        \
                     println!(\"{} {}\", image.target(), image.origin());\n    }\n}\n";
 
-/// The package, with the folders beside it.
+/// The package, with the folders that are beside it.
 struct Package {
     scenario: Scenario,
     /// The scripts' folder, which is also rustup's.
@@ -146,7 +146,7 @@ impl Package {
         self.rustup.join("log")
     }
 
-    /// Returns the commands that the scripts have started since the last call.
+    /// Returns the commands that the scripts have logged since the last call.
     fn started(&self) -> String {
         let text = fs::read_to_string(self.log()).expect("the log is there");
         scratch::write(self.log(), "");
@@ -186,7 +186,8 @@ impl Package {
             .map(|file| self.scenario.output_time("release", &format!("pack/{file}")))
     }
 
-    /// Returns whether a build after a change makes the crate's image again, and the C++ source's.
+    /// Makes a change and builds. Returns whether the build recompiled the crate's image, and
+    /// whether it recompiled the C++ source's image.
     fn made_again(&self, change: impl FnOnce()) -> [bool; 2] {
         let before = self.times();
         self.scenario.touch_build_script();
@@ -224,7 +225,7 @@ fn a_crate_beside_the_package() {
     // Without a change, the build script must not start the toolchain.
     assert_eq!(package.made_again(|| {}), [false, false], "nothing changed");
     assert_eq!(package.started(), "");
-    // The signatures must not contain paths of this machine.
+    // The signatures must not contain absolute paths.
     let signatures = scenario.output_text("release", "pack/compute_80.signatures");
     let place =
         format!("place {}:6\ncomment Writes a number.\n", package.beside("kernels/gpu/src/lib.rs"));
@@ -237,7 +238,7 @@ fn a_crate_beside_the_package() {
     assert_eq!(package.made_again(edit), [false, true], "a kernel in C++");
     package.started();
 
-    // Cargo never removes its records by itself. A rebuild must remove them, wherever Cargo's
+    // Cargo never removes its records itself. `OFFLOAD_REBUILD` must remove them, wherever Cargo's
     // configuration would put them.
     scenario.touch_build_script();
     package.build().env("OFFLOAD_REBUILD", "1").passes();
@@ -279,7 +280,8 @@ fn the_set_has_what_is_beside(package: &Package) {
     scenario.write(&file, shared(2));
     only().fails().has(&format!("{file} has changed since prebuilt/pack.manifest was made"));
     scenario.write(&file, shared(1));
-    // A file outside all packages cannot be an input of a set: other machines lack it.
+    // A file outside all packages cannot be an input of a prebuilt set, because other machines lack
+    // it.
     let kernels = package.beside("kernels/gpu/src/lib.rs");
     let text = scenario.text(&kernels);
     scenario.write(&kernels, format!("{text}const _: &[u8] = include_bytes!(\"/etc/passwd\");\n"));
@@ -288,8 +290,8 @@ fn the_set_has_what_is_beside(package: &Package) {
     scenario.write(&kernels, text);
 }
 
-/// A build without a toolchain uses the set. Once rustup has installed the toolchain, the next
-/// build must compile.
+/// A build without a toolchain uses the prebuilt set. Once rustup has installed the toolchain, the
+/// next build must compile the crate.
 fn toolchains_that_come_and_change(package: &Package) {
     let scenario = &package.scenario;
     package.uninstall();
@@ -299,7 +301,7 @@ fn toolchains_that_come_and_change(package: &Package) {
     package.started();
     package.build().arg("-v").passes().found_fresh(scenario.name());
     assert_eq!(package.started(), "", "nothing has changed");
-    // This new file names another toolchain. Its file name is the older one, which takes
+    // This new file names a different toolchain. It has rustup's older file name, which takes
     // precedence.
     let file = package.beside("kernels/rust-toolchain");
     scenario.write(&file, "nightly-2000-01-01\n");
@@ -313,7 +315,7 @@ fn toolchains_that_come_and_change(package: &Package) {
     assert_eq!(package.made_again(|| package.install("1.99.0")), [true, false], "another nightly");
 }
 
-/// `cargo package` must leave out what is beside the package, without reporting it as missing.
+/// `cargo package` must leave out the crates beside the package, without reporting them as missing.
 fn a_package_of_it(package: &Package) {
     let scenario = &package.scenario;
     let pack = || scenario.package().without(&["OFFLOAD_RUSTC"]);
@@ -322,7 +324,7 @@ fn a_package_of_it(package: &Package) {
     scenario.write("Cargo.toml", excluded);
     pack().fails().has("kernels/value.h, an input of prebuilt/pack.manifest, cannot be read");
     scenario.write("Cargo.toml", manifest);
-    // The folder beside the unpacked package belongs to a different crate.
+    // The folder beside the unpacked package now contains a different crate.
     let folder = scenario.packaged();
     let kernels = package.beside("kernels");
     let beside = folder.with_file_name(kernels.trim_start_matches("../"));

@@ -1,5 +1,5 @@
-//! Tests of a kernel crate's surroundings: its workspace, Cargo's configuration, and flags and
-//! macros in build.rs. The program's compiler compiles the kernels for the CPU.
+//! Tests of a kernel crate's surroundings: the crate's workspace, Cargo's configuration, and flags
+//! and macros in build.rs. The program's compiler compiles the kernels for the CPU.
 
 use offload_tests::prelude::*;
 use offload_tests::scenario::patch_options;
@@ -108,7 +108,7 @@ fn a_member_of_another_workspace() {
             ),
         )
         .write("gpu/kernels/src/lib.rs", KERNELS)
-        // Cargo ignores this file, and uses the workspace's.
+        // Cargo ignores this file, and uses the workspace's lock file.
         .write("gpu/kernels/Cargo.lock", "left over\n")
         .pack("pack", ".rust_crate(\"gpu/kernels\").arch(\"cpu\")");
     let build = || scenario.cargo(&["build"]).args(patch_options()).without(&["OFFLOAD_RUSTC"]);
@@ -123,7 +123,7 @@ fn a_member_of_another_workspace() {
     assert!(signatures.contains("place gpu/kernels/src/lib.rs:"), "{signatures}");
     assert!(scenario.folder.join("gpu/Cargo.lock").is_file());
 
-    // A panic's message names the file, relative to the program's package.
+    // A panic's message contains the file's path, relative to the program's package.
     let line = 1 + KERNELS.lines().position(|line| line.contains("it fails")).expect("it is there");
     run("fail").has(&format!("it panics at gpu/kernels/src/lib.rs:{line}: it fails"));
     // build.rs can define the size of a thread's stack.
@@ -139,8 +139,8 @@ fn a_member_of_another_workspace() {
         ".rust_crate(\"gpu/kernels\").arch(\"cpu\").flag(\"-C\").flag(\"debuginfo=0\").flag(\"-Cstrip=symbols\")",
     );
     assert_eq!(facts(), "[0, 1, 1, 0]");
-    // build.rs decides whether there is debug information. If there is, the object contains the
-    // compilation unit's name.
+    // build.rs decides whether there is debug information. If there is debug information, the
+    // object contains the compilation unit's name.
     let has_debug_info = |calls: &str| {
         scenario.pack("pack", &format!(".rust_crate(\"gpu/kernels\").arch(\"cpu\"){calls}"));
         build().passes();
@@ -182,7 +182,7 @@ fn a_member_of_another_workspace() {
     fs::remove_file(scenario.folder.join("gpu/kernels/build.rs")).expect("it was written");
     assert_eq!(facts(), "[1, 2, 3, 0]", "a build script that goes");
 
-    // Cargo uses the `Cargo.lock` of the workspace, not the crate's.
+    // Cargo uses the `Cargo.lock` of the workspace, not that of the crate.
     let made = time();
     scenario.write("gpu/kernels/Cargo.lock", "left over, and edited\n");
     build().passes();

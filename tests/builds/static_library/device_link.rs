@@ -10,14 +10,14 @@ use offload_tests::prelude::*;
 
 const HIP: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::NoAmdGpu]);
 
-/// Returns a source that defines a library's device function. It includes no headers, so it
+/// Returns a source that defines a library's device function. The source includes no headers, so it
 /// compiles in a third of the time.
 fn factor(library: &str, value: &str) -> String {
     format!("__device__ float factor_{library}(float x) {{ return x * {value}; }}\n")
 }
 
-/// Writes a kernel whose source declares a device function, and the source that defines it.
-/// `src/<library>.rs` is a program that calls the library.
+/// Writes a kernel whose source declares a device function, and the source that defines this
+/// function. `src/<library>.rs` is a program that calls the library.
 fn sources(scenario: &Scenario, library: &str, extension: &str, header: &str, runtime: &str) {
     let launch = format!(
         r#"#include <{header}>
@@ -82,7 +82,7 @@ fn assert_advises(run: Run<'_>, library: &str, message: &str) {
 
 /// nvcc or clang links each library separately, and each library registers its own kernels. The
 /// names of device functions must differ between libraries, because nvcc's objects contain a host
-/// symbol for each.
+/// symbol for each device function.
 #[test(NVCC_AND_CLANG.slow())]
 fn each_library_of_a_program_is_linked_by_itself() {
     let libraries = [
@@ -108,8 +108,9 @@ fn each_library_of_a_program_is_linked_by_itself() {
     let toolkit = LoggingToolkit::new(&scenario);
     let build = |again: &str| scenario.build().env("CUDA_HOME", &toolkit.root).env("AGAIN", again);
     build("1").passes().lacks("nvlink warning");
-    // nvcc runs once per source and target, four times for the first library and five for the
-    // second, and once per library as linker. It never runs twice at a time.
+    // nvcc runs once per source and target: four times for the first library, and five times for
+    // the second. It also runs once per library as the linker. Two nvcc processes never run at the
+    // same time.
     assert_eq!(toolkit.calls(), "start\nend\n".repeat(4 + 5 + 2));
     let printed = scenario.start("debug").passes();
     printed.stdout.lines().for_each(assert_returns_an_error);
@@ -119,7 +120,7 @@ fn each_library_of_a_program_is_linked_by_itself() {
     let [one, other] = ["sm_80.cubin", "sm_90.cubin"];
     assert_eq!(cuda_images(&program), [one, one, one, one, other, other]);
     for (target, names) in [("sm_80", &["a", "b", "c", "d"][..]), ("sm_90", &["b", "c"])] {
-        // The dump must contain the kernels and the device functions.
+        // The dump must contain each library's kernel and device function.
         let dump = succeed(cuda("cuobjdump").args(["-elf", "-arch", target]).arg(&program));
         let code = stdout(&dump);
         for name in names {
@@ -174,7 +175,7 @@ fn assert_registers_kernels(scenario: &Scenario, libraries: usize) {
     assert_eq!(sections.matches(" llvm_offload_entries_").count(), libraries, "{sections}");
 }
 
-/// Asserts that the device code in the object `linked` is linked again only if `source` changes.
+/// Asserts that the device code in the object `linked` is relinked only if `source` changes.
 /// `build` runs the script again if its argument changes.
 fn relinks_what_changed<'a>(
     scenario: &Scenario,

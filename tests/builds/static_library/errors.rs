@@ -2,8 +2,8 @@
 
 use offload_tests::prelude::*;
 
-/// Creates a table: the calls between `Build::new()` and `compile_static`, and a part of the
-/// message.
+/// Creates a table. Each row has the calls between `Build::new()` and `compile_static`, and a part
+/// of the message.
 macro_rules! refused {
     ($([$($calls:tt)*] => $message:literal;)+) => {
         &[$((stringify!($($calls)*), $message)),+]
@@ -73,8 +73,8 @@ const CASES: &[(&str, &str)] = refused! {
         => "old/clang (clang version 18.1.8) cannot link device code for .device_link()";
 };
 
-/// One build script contains all cases, so Cargo compiles it only once. Cargo runs the script again
-/// for each case, because it failed before.
+/// One build script contains all cases, so Cargo compiles the script only once. Cargo runs the
+/// script again for each case, because the script failed before.
 #[test(GCC)]
 fn what_a_static_library_cannot_be() {
     let arms = CASES.iter().enumerate().map(|(number, (calls, _))| {
@@ -117,7 +117,7 @@ fn a_library_by_nvcc_is_for_nvidia() {
          set OFFLOAD_ARCH_static_for_nvidia=sm_80, which applies only to this package. Without \
          OFFLOAD_ARCH, the list in build.rs applies.\n",
     );
-    // The message names a source that is built for only some of the listed targets.
+    // The message must name a source that is built for only some of the listed targets.
     let calls = r#".file(Source::new("kernels/new.cu").supports([">=sm_90"])).archs(["sm_80"])"#;
     let parts = by_nvcc("static_parts", calls);
     parts.write("kernels/new.cu", "");

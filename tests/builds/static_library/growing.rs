@@ -38,8 +38,8 @@ __global__ void listed_kernel(int *x) { *x = 1; }
 extern "C" const char *listed(int *x) { listed_kernel<<<1, 1>>>(x); return TEXT(__CUDA_ARCH_LIST__); }
 "#;
 
-/// Returns a package with two libraries from one `Build`: in one of them, the device code is
-/// linked. The program prints the results of `hidden` and `listed`.
+/// Returns a package with two libraries from one `Build`. Only one of them has linked device code.
+/// The program prints the results of `hidden` and `listed`.
 fn package(name: &str) -> Scenario {
     let scenario = Scenario::without_sources(name);
     scenario
@@ -63,8 +63,8 @@ fn package(name: &str) -> Scenario {
     scenario
 }
 
-/// nvcc is called once for each target. The object made from several calls must have the same
-/// contents as from one call.
+/// nvcc is called once for each target. The object from several calls must have the same contents
+/// as an object from one call.
 #[test(NVCC_AND_LLVM.slow())]
 fn nvcc_compiles_new_targets_alone() {
     let scenario = package("static_growing");
@@ -73,7 +73,7 @@ fn nvcc_compiles_new_targets_alone() {
         scenario.build().env("CUDA_HOME", &toolkit.root).env("OFFLOAD_ARCH", archs).passes();
         toolkit.calls().matches("start").count()
     };
-    // Two sources for each of two libraries, and one link.
+    // nvcc compiles two sources for each of two libraries, and links once.
     assert_eq!(build("sm_80"), 2 * 2 + 1);
     // In each library, one source is compiled only for the two new targets, and the other for all
     // three.
@@ -88,7 +88,7 @@ fn nvcc_compiles_new_targets_alone() {
         }
     }
     scenario.start("debug").passes().has(" \"750,800\"\n");
-    // With debug information, nvcc names linked images after the objects' paths.
+    // With debug information, nvcc uses the objects' paths as names of linked images.
     let object = scenario.output("debug", "linked/device_link.sm_75.sm_80.compute_80.o");
     let listed = stdout(&succeed(own::offload(&["ls"]).arg(object)));
     assert_eq!(listed.matches(" kernels/hidden.cu kernels/listed.cu\n").count(), 2, "{listed}");
@@ -115,7 +115,8 @@ fn nvcc_compiles_new_targets_alone() {
     }
 }
 
-/// If nvcc's calls for several targets disagree on hidden names, one call must compile all targets.
+/// If nvcc's calls for several targets generate different hidden names, one call must compile all
+/// targets.
 #[test(NVCC_AND_LLVM.slow())]
 fn calls_that_disagree_are_replaced_by_one() {
     let scenario = package("static_disagreeing");
@@ -136,8 +137,8 @@ fn calls_that_disagree_are_replaced_by_one() {
     assert_registers_kernels(&object, &["sm_80", "sm_90"]);
 }
 
-/// Asserts that the host's part of an object registers each kernel under the name that it has in
-/// the images.
+/// Asserts that the host's part of an object registers each kernel under the kernel's name in the
+/// images.
 #[track_caller]
 fn assert_registers_kernels(object: &Path, targets: &[&str]) {
     let folder = object.with_extension("strings");
@@ -165,8 +166,8 @@ fn assert_registers_kernels(object: &Path, targets: &[&str]) {
     }
 }
 
-/// Tests options that build.rs does not see: in a file that a variable names, in a wrapper around
-/// nvcc, or in one of clang's variables.
+/// Tests options that build.rs does not see. They are in a file that a variable names, in a wrapper
+/// around nvcc, or in one of clang's variables.
 #[test(NVCC_AND_CLANG.slow())]
 fn images_in_no_list_are_refused() {
     let scenario = Scenario::without_sources("static_unasked");

@@ -35,8 +35,8 @@ fn cudas_runtime_can_be_shared() {
     assert_returns_an_error(&ran.stdout);
 }
 
-/// With `cargo_metadata(false)` and without the runtime, the program does not link. It links if the
-/// script itself prints the lines for Cargo, and adds the runtime.
+/// With `cargo_metadata(false)` and without the runtime, the program does not link. The program
+/// links if the script itself prints the lines for Cargo, and adds the runtime.
 #[test(NVCC.slow())]
 fn a_build_script_prints_the_lines_itself() {
     const PRINT: &str = r#"for folder in library.link_folders() {
@@ -61,8 +61,8 @@ fn a_build_script_prints_the_lines_itself() {
     assert_returns_an_error(&scenario.start("debug").passes().stdout);
 }
 
-/// Makes two folders of links to parts of the tests' toolkit: one folder has nvcc, and the other
-/// has CUDA's runtime.
+/// Creates two folders of links to parts of the tests' toolkit. One folder contains nvcc, and the
+/// other contains CUDA's runtime.
 fn split_toolkit(scenario: &Scenario) -> [PathBuf; 2] {
     let [compiler, runtime] = ["nvcc", "cudart"].map(|name| scenario.folder.join(name));
     let home = PathBuf::from(env::var_os("CUDA_HOME").expect("Tool::Nvcc was checked"));
@@ -108,7 +108,7 @@ fn nvcc_and_the_runtime_may_be_in_two_folders() {
     ));
 }
 
-/// NVIDIA's packages for cross builds install libraries beside those for the machine itself.
+/// NVIDIA's packages for cross builds install libraries beside the machine's own libraries.
 #[test(needs(&[Tool::Nvcc, Tool::GccAarch64]).slow())]
 fn libraries_are_those_of_the_programs_host() {
     let scenario = Scenario::new("static_cross_libraries");

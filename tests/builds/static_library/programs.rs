@@ -66,14 +66,14 @@ fn a_library_by_clang_has_every_target_and_starts_without_a_driver() {
     cuda_program("static_clang", "", &of_devices("__CUDA_ARCH__"), "device.h");
 }
 
-/// Returns a `factor.h` that includes `device.h` only for devices, which define this macro. clang
-/// writes a dependency file only for the host's part.
+/// Returns a `factor.h` that includes `device.h` only for devices, for which the compiler defines
+/// this macro. clang writes a dependency file only for the host's part.
 fn of_devices(macro_of_device: &str) -> String {
     format!("#ifdef {macro_of_device}\n#include \"device.h\"\n#else\n#define FACTOR 1\n#endif\n")
 }
 
-/// Builds a program with two cubins and PTX, and checks that it contains these images. Then changes
-/// the header `edited`.
+/// Builds a program with two cubins and PTX, and checks that the program contains these images.
+/// Then changes the header `edited`.
 fn cuda_program(name: &str, compiler: &str, factor: &str, edited: &str) {
     let scenario = Scenario::without_sources(name);
     scenario
@@ -94,7 +94,7 @@ fn cuda_program(name: &str, compiler: &str, factor: &str, edited: &str) {
     assert!(!libraries.contains("cuda"), "{libraries}");
     assert_returns_an_error(&scenario.start("debug").passes().stdout);
 
-    // Build first without a change, then after a change of a header.
+    // First build without a change, and then after a change of a header.
     scenario.build().passes().lacks("Compiling");
     let object = format!("scale_{name}/0_scale.sm_80.sm_90a.compute_90.o");
     let before = scenario.output_time("debug", &object);

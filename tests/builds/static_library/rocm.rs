@@ -10,7 +10,7 @@ const ROCM: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22]);
 /// version that the libraries support.
 ///
 /// clang treats ROCm's headers as system headers, and does not list them in dependency files.
-/// Instead of them, the build watches one file: `hip_version.h`.
+/// Instead of these headers, the build watches one file, `hip_version.h`.
 #[test(ROCM.slow())]
 fn images_have_functions_of_rocms_libraries_and_another_rocm_is_noticed() {
     let scenario = Scenario::new("static_rocm");
@@ -24,7 +24,8 @@ fn images_have_functions_of_rocms_libraries_and_another_rocm_is_noticed() {
     let version = root.join("include/hip/hip_version.h");
     let header = read(&version);
     let write = |more: &str| {
-        // The file is a link to ROCm's own file, which must not change, so remove the link first.
+        // The file is a link to ROCm's own file. That file must not change, so remove the link
+        // first.
         fs::remove_file(&version).expect("it is there");
         fs::write(&version, [&*header, more.as_bytes()].concat())
             .expect("the scratch folder can be written");
@@ -103,7 +104,7 @@ fn barriers_of_old_headers_link_with_a_new_clang() {
     for target in ["gfx90a", "gfx1030"] {
         assert_is_for("pack", target, &scenario.output("debug", &format!("pack/{target}.hsaco")));
     }
-    // Other functions in these old headers do not compile with the new clang.
+    // Some other functions in these old headers do not compile with the new clang.
     scenario
         .pack("half", r#".file("kernels/half.hip").archs(["gfx90a"])"#)
         .write("kernels/half.hip", "#include <hip/hip_runtime.h>\n#include <hip/hip_fp16.h>\n");
@@ -111,7 +112,7 @@ fn barriers_of_old_headers_link_with_a_new_clang() {
     printed.once("install the clang that ROCm's hipcc starts (clang-15 with lld-15 on Debian 12)");
 }
 
-/// Debian's ROCm contains no clang. Its headers need the version of clang that compiled its
+/// Debian's ROCm contains no clang. ROCm's headers need the version of clang that compiled ROCm's
 /// libraries.
 #[test(needs(&[Tool::Rocm, Tool::Gcc, Tool::Llvm22, Tool::Oldest]).slow())]
 fn the_clang_is_that_of_the_libraries() {

@@ -93,7 +93,7 @@ fn nvcc_compiles_nothing_for_an_earlier_list() {
     assert_eq!(calls, "");
 }
 
-/// For a longer list, clang compiles only the new targets: there is one image per target.
+/// For a longer list, clang compiles only the new targets, because there is one image per target.
 #[test(NVCC_AND_CLANG.slow())]
 fn clang_compiles_nothing_for_an_earlier_list() {
     let (scenario, _) = there_and_back("static_back_clang", "");
@@ -114,8 +114,8 @@ fn clang_compiles_nothing_for_an_earlier_list() {
     assert_eq!(listed, ["sm_75.cubin", "sm_80.ptx"]);
 }
 
-/// A prebuilt set never contains a static library. Making a set must print a warning about this,
-/// and a build that may use only the set must fail.
+/// A prebuilt set never contains a static library. The build that generates a set must print a
+/// warning about this, and a build that may use only the set must fail.
 #[test(NVCC_AND_CLANG.slow())]
 fn a_prebuilt_set_beside_a_static_library() {
     let scenario = Scenario::new("static_prebuilt");
@@ -141,7 +141,7 @@ fn a_prebuilt_set_beside_a_static_library() {
     build("OFFLOAD_PREBUILT", "never").passes().lacks("is only for packs");
 }
 
-/// Tests machines without compilers: the program declares the functions, but nothing is linked.
+/// Tests machines without compilers. The program declares the functions, but nothing is linked.
 #[test]
 fn nothing_is_compiled_when_skipped() {
     let scenario = Scenario::new("static_skipped");
@@ -159,7 +159,7 @@ fn nothing_is_compiled_when_skipped() {
         );
     scenario.build().env("OFFLOAD_SKIP", "1").passes().has("skipped true");
     scenario.build().env("DOCS_RS", "1").passes().has("skipped true");
-    // If the filter leaves no target, the library is missing, too, but it does not count as
+    // If the filter leaves no target, the library is missing, too, but the build does not count as
     // skipped.
     scenario.write("kernels/scale.cu", "__global__ void scale() {}\n");
     scenario.build().passes().has("skipped false");

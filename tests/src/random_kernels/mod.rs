@@ -1,8 +1,9 @@
-//! Random kernels: sources whose parameters have types of all kinds, and programs that call them.
+//! Random kernels. Generates kernels whose parameters have types of all kinds, and programs that
+//! call the kernels.
 //!
-//! One seed makes one kernel, `k<seed>`, and the records (structs, classes and unions) that it
-//! needs. So the kernel's name in a failure message is enough to reproduce the failure. The
-//! sources are both CUDA for GPUs and C++17 for CPUs:
+//! One seed determines one kernel, `k<seed>`, and the records (structs, classes and unions) that
+//! the kernel needs. The kernel's name in a failure message is therefore enough to reproduce the
+//! failure. The sources are both CUDA for GPUs and C++17 for CPUs:
 //!
 //! | function | returns |
 //! |---|---|
@@ -41,8 +42,8 @@ pub struct RandomKernels {
     pub kernels: Vec<RandomKernel>,
 }
 
-/// Masks in hexadecimal digits, by the name of a kernel or record: the masks of the kernel's
-/// arguments, or the mask of the record. Padding bits are 0.
+/// Masks in hexadecimal digits, by the name of a kernel or record. A kernel has the masks of its
+/// arguments, and a record has one mask. Padding bits are 0.
 pub type Masks = BTreeMap<String, Vec<String>>;
 
 /// A kernel with random parameters.
@@ -73,7 +74,7 @@ const MOST_BYTES: u64 = 3000;
 const MOST_PARAMETERS: u64 = 24;
 
 impl RandomKernels {
-    /// Makes a kernel for each of these seeds, or for the seeds in the variable [`SEEDS`].
+    /// Generates a kernel for each of these seeds, or for the seeds in the variable [`SEEDS`].
     ///
     /// # Panics
     /// Panics if the variable's value is neither a seed nor a range of seeds.
@@ -101,7 +102,7 @@ impl RandomKernels {
 
     fn add(&mut self, seed: u64) {
         let mut numbers = Numbers::new(seed);
-        // Some kernels have few parameters and small records: a CPU's registers can hold all
+        // Some kernels have few parameters and small records, so a CPU's registers can hold all
         // arguments.
         let is_small = seed % 4 == 1;
         let mut records = Records::new(seed, is_small);
@@ -126,12 +127,12 @@ impl RandomKernels {
         self.kernels.push(RandomKernel { name: format!("k{seed}"), parameters, is_copyable });
     }
 
-    /// Returns the types, as C++17 that clang can compile for GPUs, and g++ for CPUs.
+    /// Returns the types as C++17, which clang can compile for GPUs and g++ can compile for CPUs.
     pub fn header(&self) -> String {
         format!("#pragma once\n{}", self.header)
     }
 
-    /// Returns the source of the kernels. It includes their types from `types.h`.
+    /// Returns the source of the kernels. The source includes their types from `types.h`.
     pub fn source(&self) -> String {
         let mut text = SOURCE.to_owned();
         let not_for_spirv = self.not_for_spirv();
@@ -182,10 +183,10 @@ impl RandomKernels {
         names
     }
 
-    /// Returns masks for each argument of a kernel except the first, and for each of these records,
-    /// which have a name and a C++ type. In a mask, a bit is 1 if it belongs to a value, and 0 if
-    /// it is padding. A program computes the masks. It is built in this folder, which contains
-    /// `kernels/types.h`.
+    /// Returns masks for each kernel's arguments except the first, and for each of these records. A
+    /// record is given by its name and its C++ type. In a mask, a bit is 1 if it is part of a
+    /// value, and 0 if it is padding. A program computes the masks. The program is built in
+    /// `folder`, which must contain `kernels/types.h`.
     ///
     /// # Panics
     /// Panics if g++ does not compile the program.
@@ -221,8 +222,8 @@ impl RandomKernels {
     }
 }
 
-/// Returns a parameter's declaration. The name follows the type, but in a pointer to an array, it
-/// is inside the type.
+/// Returns a parameter's declaration. The name follows the type, except that in a pointer to an
+/// array, the name is inside the type.
 fn declaration(ty: &str, name: &str) -> String {
     match ty.split_once("(*)") {
         Some((before, behind)) => format!("{before}(*{name}){behind}"),
@@ -279,7 +280,8 @@ template <class T> void show() {
 }
 "#;
 
-/// Whether SPIR-V lacks the type: it has no 128-bit integers and, without extensions, no bfloat16.
+/// Whether SPIR-V lacks the type. SPIR-V has no 128-bit integers and, without extensions, no
+/// bfloat16.
 fn is_not_for_spirv(cpp: &str) -> bool {
     ["__int128", "bf16_t"].iter().any(|it| cpp.contains(it))
 }

@@ -1,4 +1,4 @@
-//! Pseudo-random numbers. A seed has the same numbers on each machine and in each version.
+//! Pseudo-random numbers. A seed yields the same numbers on each machine and in each version.
 
 /// SplitMix64.
 #[derive(Debug)]

@@ -37,7 +37,7 @@ impl RandomKernel {
     }
 
     /// Returns the bytes, including padding, of the argument that the program passes at this
-    /// position. The argument after `output` is at position 1.
+    /// position. The first argument after `output` is at position 1.
     pub fn passed(&self, number: usize, size: usize) -> Vec<u8> {
         // The function `value` in the program computes the same bytes.
         let byte = |at: usize| (number * 53 + at * 29 + 11) as u8;

@@ -11,7 +11,7 @@ pub(super) struct Value {
     pub(super) cpp: String,
     /// The Rust type of a parameter.
     pub(super) parameter: String,
-    /// The Rust type of a value in memory, where a `bool` is a `Bool`.
+    /// The Rust type of a value in memory, where `Bool` replaces `bool`.
     memory: String,
     /// The maximum size in bytes. `align` is the maximum alignment.
     pub(super) size: u64,
@@ -19,12 +19,12 @@ pub(super) struct Value {
     is_union: bool,
 }
 
-/// The records of a kernel that is being made.
+/// The records of a kernel that is being generated.
 #[derive(Debug)]
 pub(super) struct Records {
     seed: u64,
     count: u64,
-    /// The number of unfinished packed records. They will contain the next record.
+    /// The number of unfinished packed records. These records will contain the next record.
     packed: u64,
     /// The number of unfinished records that can contain only trivial types.
     trivial: u64,
@@ -67,8 +67,8 @@ impl Records {
         }
     }
 
-    /// Returns a type of numbers. In packed records, it is not a class, because not all compilers
-    /// would pack a class.
+    /// Returns a number type. In packed records, this type is never a class, because not all
+    /// compilers would pack a class.
     fn scalar(&self, numbers: &mut Numbers) -> Value {
         if self.packed == 0 && numbers.percent(20) {
             return of_number(*numbers.pick(&CLASSES));
@@ -153,7 +153,7 @@ impl Records {
         }
     }
 
-    /// Returns a record. `depth` is the number of records around it.
+    /// Returns a record. `depth` is the number of records around this record.
     fn record(&mut self, numbers: &mut Numbers, depth: u64) -> Value {
         // Only some compilers pack a field that is not plain old data, so packed structs have no
         // such fields.
@@ -194,8 +194,8 @@ impl Records {
                 body.ones = "  ones(s.first);\n  for (auto &it : s.items) ones(it);\n".to_owned();
                 body.place((size * (count + 1), align));
                 own = format!("{name}<{cpp}, {count}>");
-                // Debug information resolves typedefs. So in debug information, the record's name
-                // contains `__bf16` instead of `bf16_t`.
+                // Debug information resolves typedefs, so the record's name in it contains `__bf16`
+                // instead of `bf16_t`.
                 let argument = match cpp.as_str() {
                     "bf16_t" => "__bf16",
                     "size_t" | "std::size_t" => "unsigned long",
@@ -353,8 +353,8 @@ const KINDS: [(Kind, u64); 16] = [
     (Kind::Virtual, 3),
 ];
 
-/// A kind of record. C++ compilers have different rules for each kind's layout, or for passing it
-/// by value.
+/// A kind of record. C++ compilers have different rules for each kind's layout, or for passing
+/// records of this kind by value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Struct,
@@ -434,7 +434,8 @@ fn of_number((cpp, rust, size): Scalar) -> Value {
     Value { memory: memory.to_owned(), ..Value::new(cpp, rust, size) }
 }
 
-/// Returns a type whose values a program may pass for this Rust type. It is often the type itself.
+/// Returns a type whose values a program may pass for this Rust type. This type is often the Rust
+/// type itself.
 fn alike(numbers: &mut Numbers, rust: &str) -> String {
     let others = ALIKE.iter().find(|(it, _)| *it == rust).map_or(&[][..], |(_, others)| others);
     let at = numbers.below(others.len() as u64 + 1) as usize;

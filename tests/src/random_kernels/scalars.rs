@@ -6,7 +6,7 @@ use super::numbers::Numbers;
 /// is a `Bool` in Rust.
 pub(super) type Scalar = (&'static str, &'static str, u64);
 
-/// Types of numbers that are classes in C++, as in the kit's headers and in CUDA's.
+/// Number types that are classes in C++, both in the kit's headers and in CUDA's.
 pub(super) const CLASSES: [Scalar; 4] = [
     ("__half", "offload_gpu::types::F16", 2),
     ("__nv_bfloat16", "offload_gpu::types::Bf16", 2),
@@ -14,8 +14,8 @@ pub(super) const CLASSES: [Scalar; 4] = [
     ("__nv_fp8_e5m2", "offload_gpu::types::F8E5M2", 1),
 ];
 
-/// Rust types, and the types that a program may use instead: in memory and, except for a `bool`, as
-/// parameters. `half` is the crate.
+/// Rust types, and the types that a program may use instead. A program may use these types in
+/// memory and, except for a `bool`, as parameters. `half` is the crate.
 pub(super) const ALIKE: [(&str, &[&str]); 5] = [
     ("offload_gpu::types::F16", &["u16", "half::f16"]),
     ("offload_gpu::types::Bf16", &["u16", "half::bf16"]),
@@ -63,7 +63,7 @@ pub(super) const BIT_FIELDS: [(&str, u64); 9] = [
     ("unsigned long long", 64),
 ];
 
-/// clang's vectors: name, element type, number of elements. For g++, they are structs.
+/// clang's vectors: name, element type and number of elements. For g++, the vectors are structs.
 const VECTORS: [(&str, &str, u64); 16] = [
     ("v2_char", "signed char", 2),
     ("v3_char", "signed char", 3),
@@ -127,8 +127,8 @@ pub(super) fn vectors() -> String {
     format!("#define VECTORS(DO){}\n{TYPES}VECTORS(VECTOR)\n", each.collect::<String>())
 }
 
-/// The type `bf16_t` and clang's vectors. g++ 12 supports neither, so for g++, they are an integer
-/// and structs.
+/// The type `bf16_t` and clang's vectors. g++ 12 supports neither, so for g++, `bf16_t` is an
+/// integer and the vectors are structs.
 const TYPES: &str = "\
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -12,7 +12,7 @@ pub struct Watched {
     folder: PathBuf,
 }
 
-/// The line in the log for a compiler that starts before another has ended.
+/// The log line for a compiler that starts before another has ended.
 const OVERLAP: &str = "overlap";
 
 impl Watched {
@@ -73,7 +73,8 @@ impl Calls {
         assert!(self.0.is_empty(), "{why}: tools were started:\n{:#?}", self.0);
     }
 
-    /// Asserts that each of these tools has this many calls, and all other tools none.
+    /// Asserts that each of these tools was called this many times, and that no other tool was
+    /// called.
     #[track_caller]
     pub fn assert_counts(&self, expected: &[(&str, usize)], why: &str) {
         let mut counts = BTreeMap::new();
@@ -83,7 +84,7 @@ impl Calls {
         assert_eq!(counts, expected.iter().copied().collect(), "{why}:\n{:#?}", self.0);
     }
 
-    /// Returns the calls that read a source or make a file. All other calls only probe a tool.
+    /// Returns the calls that read a source or write a file. All other calls only query a tool.
     pub fn of_compilations(&self) -> Self {
         let is_work = |call: &&String| {
             let words: Vec<&str> = call.split(' ').collect();

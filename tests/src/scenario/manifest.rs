@@ -33,8 +33,8 @@ pub fn member(name: &str, package: &str, dependencies: &str) -> String {
 pub fn cut_loose(manifest: &str, name: &str) -> String {
     let mut own = String::new();
     for line in manifest.lines() {
-        // Outside of the workspace, the package cannot inherit fields, so write them out or remove
-        // them.
+        // Outside of the workspace, the package cannot inherit fields, so write the fields out or
+        // remove them.
         let line = match line.trim().strip_suffix(".workspace = true") {
             Some("version") => "version = \"0.1.0\"".to_owned(),
             Some("edition") => "edition = \"2024\"".to_owned(),
@@ -67,7 +67,7 @@ pub fn patched(manifest: &str) -> String {
     )
 }
 
-/// Returns Cargo options that replace the registry's crates with this checkout's.
+/// Returns Cargo options that replace the registry's crates with those of this checkout.
 pub fn patch_options() -> impl Iterator<Item = String> {
     ["offload-gpu", "offload-build"].into_iter().flat_map(|name| {
         ["--config".to_owned(), format!("patch.crates-io.{name}.path={:?}", path(name))]
@@ -85,7 +85,7 @@ pub fn with_features(manifest: &str, features: super::Features) -> String {
     manifest
 }
 
-/// Adds lines to a section of a manifest.
+/// Returns the manifest with lines added to the start of a section.
 pub fn with_lines(manifest: &str, section: &str, lines: &str) -> String {
     let header = format!("[{section}]\n");
     assert!(manifest.contains(&header), "no {header} in\n{manifest}");

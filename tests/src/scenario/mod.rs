@@ -1,6 +1,6 @@
-//! Scenarios are packages in scratch folders, as users of the crates write them, with kernels, a
-//! build script, and the compilers that the build script finds. Cargo builds each package offline,
-//! as a separate workspace, with the crates of this checkout.
+//! Scenarios are packages in scratch folders, as users of the crates write them. A scenario has
+//! kernels, a build script, and the compilers that the build script finds. Cargo builds each
+//! package offline, as a separate workspace, with the crates of this checkout.
 //!
 //! ```ignore
 //! let scenario = Scenario::new("add_twice")
@@ -30,7 +30,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Returns a kernel `name(int n, const float *x, float *y)` in the CUDA dialect that compiles for
-/// every target. It sets `y[i]` to `x[i] + value`. The text `value` may contain `x[i]` and `y[i]`.
+/// every target. The kernel sets `y[i]` to `x[i] + value`. The expression `value` may contain
+/// `x[i]` and `y[i]`.
 pub fn kernel(name: &str, value: &str) -> String {
     format!(
         "extern \"C\" __global__ void {name}(int n, const float *x, float *y) {{\n  \
@@ -38,7 +39,7 @@ pub fn kernel(name: &str, value: &str) -> String {
     )
 }
 
-/// A package in a scratch folder, and how to build it.
+/// A package in a scratch folder, with methods that build it.
 #[derive(Debug)]
 pub struct Scenario {
     /// The package's folder.
@@ -53,31 +54,32 @@ pub struct Scenario {
     outputs: Option<Outputs>,
 }
 
-/// Features of the project's crates: for each crate, its name and the names of the features.
+/// Features of the project's crates: the name of each crate, and the names of its features.
 type Features = &'static [(&'static str, &'static [&'static str])];
 
-/// The features of most packages that enable features. There are few sets of features, because the
-/// crates are compiled again for each set.
+/// The features of most packages that enable features. The tests use few sets of features, because
+/// the crates are compiled again for each set.
 const FEATURES: Features = &[
     ("offload-build", &["containers", "compression"]),
     ("offload-gpu", &["files", "half", "zstd"]),
 ];
 
-/// `FEATURES` without one feature, for tests of messages that name this feature. Most crates remain
-/// the same as with `FEATURES`.
+/// `FEATURES` without one feature, for tests of messages that name this feature. Most crates are
+/// compiled as with `FEATURES`.
 const WITHOUT: [(&str, Features); 2] = [
     ("compression", &[("offload-build", &["containers"])]),
     ("zstd", &[FEATURES[0], ("offload-gpu", &["files", "half"])]),
 ];
 
-/// Only the feature for files. Without zstd, its C code need not be compiled for each profile.
+/// Only the feature `files`. Without `zstd`, that crate's C code need not be compiled for each
+/// profile.
 const FILES: Features = &[("offload-gpu", &["files"])];
 
 /// `FEATURES` with cudarc.
 const WITH_CUDARC: Features = &[FEATURES[0], ("offload-gpu", &["files", "cudarc", "half", "zstd"])];
 
-/// Cargo's files for a package: build scripts and their outputs. They are removed after each test
-/// that passes, because the files of all tests together would need gigabytes.
+/// Cargo's files for a package: build scripts and their outputs. These files are removed after each
+/// test that passes, because the files of all tests together would need gigabytes.
 #[derive(Debug)]
 struct Outputs(String);
 
@@ -123,7 +125,8 @@ impl Scenario {
     }
 
     /// Returns a workspace member, as a package with files, a build script and the script's
-    /// outputs. Cargo runs in the member's folder, so it builds this member and its dependencies.
+    /// outputs. Cargo runs in the member's folder, so it builds this member and the member's
+    /// dependencies.
     pub fn member(&self, name: &str) -> Self {
         let (folder, target) = (self.folder.join(name), self.target.clone());
         Self { folder, target, features: self.features, outputs: None }
@@ -148,9 +151,10 @@ impl Scenario {
         Self { folder, target, features: FEATURES, outputs: None }
     }
 
-    /// Copies an example as a user would. Only the registry's crates are replaced with this
-    /// checkout's. `name` is the name of the scratch folder and of the package: if two copies had
-    /// the same name at the same place in their workspaces, Cargo would confuse them.
+    /// Copies an example as a user would. The only difference is that this checkout's crates
+    /// replace those of the registry. `name` is the name of the scratch folder and of the package.
+    /// If two copies had the same name at the same place in their workspaces, Cargo would confuse
+    /// them.
     pub fn example(example: &str, name: &str) -> Self {
         let folder = scratch::folder(name);
         copy(&scratch::workspace().join("examples").join(example), &folder);
@@ -161,22 +165,22 @@ impl Scenario {
         Self::in_folder(folder, "examples/Cargo.lock").own_target(target_folders::of_examples())
     }
 
-    /// Creates a package without files. The test writes a manifest that names the crates as in the
-    /// registry: see [`Scenario::patched`].
+    /// Creates a package without files. The test must write a manifest that depends on the crates
+    /// in the registry: see [`Scenario::patched`].
     pub fn empty(name: &str) -> Self {
         let package = Self::in_folder(scratch::folder(name), "examples/Cargo.lock");
         package.own_target(target_folders::of_examples())
     }
 
-    /// Declares that the package's own manifest enables features of `FEATURES`. Then Cargo can
-    /// reuse parts of the crates with these features, such as zstd's C code.
+    /// Declares that the package's own manifest enables features of `FEATURES`. Cargo can then
+    /// reuse compiled parts of the crates with these features, such as zstd's C code.
     pub fn has_features(&mut self) {
         self.features = FEATURES;
     }
 
     fn in_folder(folder: PathBuf, lock: &str) -> Self {
-        // The lock file has the versions that this checkout was tested with. Without a network,
-        // there are no other versions.
+        // The lock file contains the versions that this checkout was tested with. Without a
+        // network, no other versions are available.
         let lock = scratch::workspace().join(lock);
         fs::copy(lock, folder.join("Cargo.lock")).expect("the lock file can be copied");
         let target = target_folders::of_this_thread();
@@ -191,7 +195,7 @@ impl Scenario {
         self.folder.file_name().and_then(|name| name.to_str()).expect("a scratch folder has a name")
     }
 
-    /// Makes Cargo build into this folder, which no other package uses. Cargo does not recompile
+    /// Makes Cargo build into this folder, which no other package may use. Cargo does not recompile
     /// the project's crates, because their compiled files are linked into the folder.
     pub fn own_target(self, folder: impl Into<PathBuf>) -> Self {
         Self { target: folder.into(), ..self }
@@ -264,7 +268,7 @@ impl Scenario {
         self.features(without.unwrap_or_else(|| panic!("no set without {name}")).1)
     }
 
-    /// Enables only the feature for files.
+    /// Enables only the feature `files`.
     pub fn files_alone(&mut self) -> &mut Self {
         self.features(FILES)
     }
@@ -305,7 +309,7 @@ impl Scenario {
     }
 }
 
-/// Commands.
+/// Methods that return commands.
 impl Scenario {
     /// Returns a run of Cargo in the package's folder: see [`Run`].
     pub fn cargo(&self, args: &[&str]) -> Run<'_> {

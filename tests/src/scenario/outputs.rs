@@ -27,8 +27,8 @@ impl Scenario {
         self.out_dir_of(self.name(), profile)
     }
 
-    /// Returns the newest `OUT_DIR` of another package, for example if the folder has a different
-    /// name.
+    /// Returns the newest `OUT_DIR` of the package with this name, for example if the scenario's
+    /// folder has a different name.
     pub fn out_dir_of(&self, package: &str, profile: &str) -> PathBuf {
         self.newest(package, profile, "out")
     }
@@ -44,8 +44,8 @@ impl Scenario {
         self.output_of(self.name(), profile, file)
     }
 
-    /// Returns the path as [`Scenario::output`] does, but for another package, such as a workspace
-    /// member.
+    /// Like [`Scenario::output`], but returns the path for the package with this name, such as a
+    /// workspace member.
     pub fn output_of(&self, package: &str, profile: &str, file: &str) -> PathBuf {
         self.newest(package, profile, &format!("out/offload/{file}"))
     }

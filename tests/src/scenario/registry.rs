@@ -18,15 +18,15 @@ impl Scenario {
             .env("CARGO_TARGET_DIR", target_folders::of_registry())
     }
 
-    /// Returns the folder that [`Scenario::package`] makes.
+    /// Returns the folder that [`Scenario::package`] creates.
     pub fn packaged(&self) -> PathBuf {
         target_folders::of_registry().join("package").join(format!("{}-0.1.0", self.name()))
     }
 }
 
 /// Packages the project's libraries once, into the folder of a registry, together with the crates
-/// on which they depend. Returns the folder. It is kept, so Cargo compiles the crates only once for
-/// all packages.
+/// on which they depend. Returns the folder. The folder is kept, so Cargo compiles the crates only
+/// once for all packages.
 fn registry() -> &'static Path {
     static REGISTRY: OnceLock<PathBuf> = OnceLock::new();
     REGISTRY.get_or_init(|| {
@@ -101,8 +101,8 @@ fn cargo(folder: &Path) -> Command {
     cargo
 }
 
-/// Removes the compiled files if they come from different packages, and returns whether it did.
-/// Cargo assumes that a registry's package never changes, so it would not compile the new packages.
+/// Removes the compiled files if they come from different packages. Returns whether they did. Cargo
+/// assumes that a registry's package never changes, so Cargo would not compile the new packages.
 fn forget_others(target: &Path, packages: &[PathBuf]) -> bool {
     let mut hasher = DefaultHasher::new();
     for package in packages {

@@ -19,8 +19,8 @@ pub struct Run<'a> {
     kind: Option<Kind>,
 }
 
-/// Variables that name users' toolkits. A run does not inherit them. Tests set the variables that
-/// they need.
+/// Variables that name users' toolkits. A run does not inherit these variables. Tests set those
+/// that they need.
 const TOOLKITS: &str = "NVCC CUDACXX CUDA_PATH CUDA_ROOT CUDA_TOOLKIT_ROOT_DIR ROCM_PATH HIP_PATH \
                         HIPCC NVCC_CCBIN CXX VIRTUAL_ENV CONDA_PREFIX";
 
@@ -37,7 +37,7 @@ fn is_input(name: &str) -> bool {
 }
 
 impl<'a> Run<'a> {
-    /// Returns a run of Cargo without the variables of the user and of the Cargo that runs this
+    /// Returns a run of Cargo without variables from the user or from the Cargo that runs this
     /// test. The compiler is LLVM 22's clang, if it is installed. CUDA's programs are those in
     /// `CUDA_HOME`.
     pub(super) fn cargo(scenario: &'a Scenario, args: &[&str]) -> Self {
@@ -125,7 +125,7 @@ impl<'a> Run<'a> {
         self.env("PATH", env::join_paths(folders).expect("folders of PATH make a PATH"))
     }
 
-    /// Sets `HOME`, but Cargo and rustup still use the same folders as before.
+    /// Sets `HOME`, but lets Cargo and rustup use the same folders as before.
     pub fn home(self, folder: &Path) -> Self {
         let homes = [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")];
         let kept = homes.into_iter().filter_map(|(variable, folder)| {
@@ -141,8 +141,8 @@ impl<'a> Run<'a> {
         self.only_path(env::split_paths(&path).filter(|folder| !folder.join(program).is_file()))
     }
 
-    /// Runs the command under strace. strace writes each call that starts a process, opens or
-    /// changes a file, or connects to a socket to the file `trace`.
+    /// Runs the command under strace. To the file `trace`, strace writes each call that starts a
+    /// process, opens or changes a file, or connects to a socket.
     pub fn traced(mut self, trace: &Path) -> Self {
         const CALLS: &str = "trace=process,openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,\
                              symlink,symlinkat,connect";

@@ -1,9 +1,9 @@
 //! The folders that Cargo builds scratch packages in.
 //!
-//! Cargo locks a folder while it builds there. So there are several folders: otherwise, tests would
-//! wait for each other's builds. The project's crates are compiled once, in a separate folder, and
-//! their files are linked into the other folders. Cargo accepts these files, because its hashes of
-//! crates do not depend on the folder.
+//! Cargo locks a folder while it builds there. With only one folder, tests would wait for each
+//! other's builds, so there are several. The project's crates are compiled once, in a separate
+//! folder, and their files are linked into the other folders. Cargo accepts these files, because
+//! its hashes of crates do not depend on the folder.
 
 use super::{Features, Scenario, manifest};
 use crate::tools::succeed;
@@ -17,30 +17,31 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Settings for scratch packages: a development build, without data that only a debugger or a later
+/// Settings for scratch packages: a development build without data that only a debugger or a later
 /// build would use.
 pub const PROFILE: [(&str, &str); 8] = [
     ("CARGO_PROFILE_DEV_DEBUG", "line-tables-only"),
-    // By default, Cargo omits debug information if only build scripts need a crate. Then it would
-    // compile the crate again for a different set of features.
+    // By default, Cargo omits debug information if only build scripts need a crate. Cargo would
+    // then compile the crate again for a different set of features.
     ("CARGO_PROFILE_DEV_BUILD_OVERRIDE_DEBUG", "line-tables-only"),
     ("CARGO_PROFILE_DEV_INCREMENTAL", "false"),
-    // Each unit needs additional time, and machines with few cores cannot compile many units in
-    // parallel.
+    // Each codegen unit needs additional time, and machines with few cores cannot compile many
+    // units in parallel.
     ("CARGO_PROFILE_DEV_CODEGEN_UNITS", "2"),
     ("CARGO_PROFILE_DEV_BUILD_OVERRIDE_CODEGEN_UNITS", "2"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "2"),
     ("CARGO_PROFILE_RELEASE_BUILD_OVERRIDE_CODEGEN_UNITS", "2"),
-    // Remove debug information from the programs and build scripts: there are hundreds of them.
+    // Remove debug information from the programs and build scripts, because there are hundreds of
+    // them.
     ("CARGO_PROFILE_DEV_STRIP", "debuginfo"),
 ];
 
-/// Cargo options for scratch packages. They do not optimize zstd's C code, which would take longer
-/// than everything else in a release build.
+/// Cargo options for scratch packages. They disable the optimization of zstd's C code, which would
+/// take longer than everything else in a release build.
 pub const CONFIG: [&str; 2] = ["--config", "profile.release.package.zstd-sys.opt-level=0"];
 
 /// The names of the folders. Each test thread always uses the same one of the first two folders.
-/// The last folder is for the examples, and for other packages with the same dependencies: the
+/// The last folder is for the examples, and for other packages with the same dependencies. These
 /// dependencies are compiled there only once.
 const FOLDERS: [&str; 3] = ["one", "two", "examples"];
 
@@ -88,7 +89,7 @@ pub fn built(profile: &Path, folder: &str, package: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(profile.join(folder)).into_iter().flatten().flatten();
     let prefix = format!("{package}-");
     let is_of_package = |name: &str| {
-        // <package>-<hash>; a different package's name may continue after the dash.
+        // The form is `<package>-<hash>`. A different package's name may continue after the dash.
         name.strip_prefix(&prefix)
             .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
     };
@@ -96,7 +97,7 @@ pub fn built(profile: &Path, folder: &str, package: &str) -> Vec<PathBuf> {
     of_package.map(|entry| entry.path()).collect()
 }
 
-/// A kind of build: what Cargo compiles of the crates.
+/// A kind of build, which determines what Cargo compiles of the crates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The code of a development build.
@@ -117,7 +118,8 @@ pub fn prepare(scenario: &Scenario, target: &Path, kind: Kind) {
         Kind::Check => ("check", "debug"),
     };
     let name = format!("{name} {}", name_of(scenario.features));
-    // Hold the lock during compilation, so other threads wait here, and not for Cargo's lock.
+    // Hold the lock during compilation, so other threads wait here instead of waiting for Cargo's
+    // lock.
     let mut done = DONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let done = done.get_or_insert_default();
     let compiled = root().join("crates");
@@ -172,8 +174,8 @@ pub fn write_package(folder: &Path, features: Features) {
 }
 
 /// Hard-links the files of one folder into another. Links are safe, because Cargo and rustc replace
-/// files instead of writing into them. Cargo writes only into some small files, so small files are
-/// copied.
+/// files instead of writing into them. Cargo writes in place only into some small files, so small
+/// files are copied instead.
 fn link_all(from: &Path, to: &Path) -> io::Result<()> {
     const SMALL: u64 = 16 << 10;
     fs::create_dir_all(to)?;

@@ -1,5 +1,5 @@
-/* The start of all functions of the stand-in for NVIDIA's driver: one call at a time, the errors that a test requests, and the
- * rules for every call. cuda_driver.c lists the environment variables. */
+/* The code with which all functions of the stand-in for NVIDIA's driver begin. It permits one call at a time, returns the
+ * errors that a test requests, and checks the rules for every call. cuda_driver.c lists the environment variables. */
 #ifndef CUDA_CALLS_H
 #define CUDA_CALLS_H
 
@@ -62,7 +62,7 @@ static const struct {
 
 /* The process that has initialized the driver, or 0. A child of this process has no driver. */
 static pid_t initialized;
-/* Whether the program is ending. Then the real driver also returns an error from all calls. */
+/* Whether the program is ending. In this state, the real driver also returns an error from all calls. */
 static int is_over;
 
 /* Permits one call at a time. A forked child could inherit the lock in a locked state, so it does not use the lock. */
@@ -91,7 +91,7 @@ static CUresult asked_for(const char *function) {
   return wish && !strncmp(wish, function, length) && wish[length] == '=' ? atoi(wish + length + 1) : CUDA_SUCCESS;
 }
 
-/* The starts of all functions, of functions that only work after cuInit, and of functions that need a context. */
+/* The prologues of all functions, of functions that work only after cuInit, and of functions that need a context. */
 #define ENTER()                                                                                                        \
   __attribute__((cleanup(leave), unused)) int entered = enter();                                                       \
   if (initialized && initialized != getpid())                                                                          \
@@ -119,8 +119,8 @@ static CUresult asked_for(const char *function) {
   if (failed_kernel)                                                                                                   \
   return failed_kernel
 
-/* A function that ends something may do its work and then return the error of earlier work: FAKE_FAIL_CALL requests this. With
- * FAKE_ERROR, it returns the error without doing its work. */
+/* The prologue of functions that release something. With FAKE_FAIL_CALL, such a function does its work and then returns an
+ * error of earlier work. With FAKE_ERROR, it returns the error without doing its work. */
 #define ENDING()                                                                                                       \
   ENTER();                                                                                                             \
   if (asked && asked != CUDA_ERROR_UNKNOWN)                                                                            \

@@ -9,12 +9,12 @@
 typedef int CUdevice;
 
 enum { MOST_GPUS = 16, MOST_CONTEXTS = 32, MOST_PUSHED = 16 };
-/* Handles of devices differ from their indices, so a program that confuses them fails. */
+/* Handles of devices differ from their indices, so a program that confuses handles and indices fails. */
 enum { FIRST_HANDLE = 40 };
 
 /* The first MOST_GPUS are the primary contexts. A handle is a context's address, which is reused after the context is destroyed. */
 static struct context {
-  /* A primary context: how often it is retained. Other contexts: whether they exist. */
+  /* For a primary context, how often it is retained. For other contexts, whether they exist. */
   int retained;
   int gpu;
   /* Each context of this process has a different ID. */
@@ -29,10 +29,10 @@ static int is_context(const struct context *context) {
 
 static int is_primary(const struct context *context) { return context < contexts + MOST_GPUS; }
 
-/* The contexts of this thread, of which the last is the current one, and their number. */
+/* The stack of contexts of this thread, and its depth. The last context is the current one. */
 static __thread struct context *stack[MOST_PUSHED];
 static __thread int depth;
-/* The number of contexts that all threads have pushed, but not popped. */
+/* The number of contexts that all threads together have pushed but not popped. */
 static int pushed;
 
 /* Returns the current context, or NULL if there is none or if it was destroyed. */
@@ -53,7 +53,7 @@ static const char *const kind_names[] = {"module", "library", "function", "kerne
 static struct object {
   enum kind kind;
   int is_gone;
-  /* The object's context. For a library, the context in which it was loaded. */
+  /* The object's context. For a library, the context in which the library was loaded. */
   struct context *context;
   unsigned long long context_id;
   /* For a function, kernel or variable: its module or library. */
@@ -68,7 +68,7 @@ static struct object {
   /* For a function: the maximum size of its dynamic shared memory. */
   int shared_memory;
   const char *name;
-  /* For a buffer or variable. The size is also an image's. */
+  /* For a buffer or variable. For a module or library, `size` is the image's size. */
   char *start;
   size_t size;
   int number;

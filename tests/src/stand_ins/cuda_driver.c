@@ -1,6 +1,6 @@
-/* A stand-in for NVIDIA's driver library, libcuda.so.1, with fake GPUs. It has the functions that offload-gpu and the examples call,
- * directly or through cudarc or cust. Memory is the host's. A launch of the function `saxpy` computes y = a * x + y, and a launch of
- * `vector_add` computes sum = a + b. Calls from several threads run one after another.
+/* A stand-in for NVIDIA's driver library, libcuda.so.1, with fake GPUs. It contains the functions that offload-gpu and the examples
+ * call, directly or through cudarc or cust. Device memory is host memory. A launch of the function `saxpy` computes y = a * x + y,
+ * and a launch of `vector_add` computes sum = a + b. Calls from several threads run one after another.
  *
  *   FAKE_GPU         compute capabilities of the GPUs: "8.6,9.0". Not set or empty: no GPU.
  *   FAKE_NAME        text that fills the whole buffer for a GPU's name, without a NUL.
@@ -16,9 +16,9 @@
  *   CUDA_VISIBLE_DEVICES  "-1" or an empty value hides all GPUs. Other values have no effect.
  *
  * If a program breaks the driver's rules, the log contains a line "misuse: ...". Examples are a call before cuInit or without a
- * context; an invalid or released handle, or one of another context; a copy past the end of a buffer; a grid that misses elements;
- * shared memory that was not requested; and contexts that are pushed but not popped. Other examples are loading an image twice into
- * a context, ending a context that still contains objects, and leaving objects at the end.
+ * context; an invalid or released handle, or a handle from another context; a copy past the end of a buffer; a grid that misses
+ * elements; shared memory that was not requested; and contexts that are pushed but not popped. Other examples are loading an image
+ * twice into a context, ending a context that still contains objects, and leaving objects at the end.
  *
  * Macros omit functions that older drivers lack: LACKING omits one of CUDA 11, and BEFORE_CUDA_12 those of CUDA 12. */
 #define _GNU_SOURCE
@@ -59,7 +59,7 @@ CUresult cuInit(unsigned flags) {
   const char *gpus = getenv("FAKE_GPU"), *visible = getenv("CUDA_VISIBLE_DEVICES");
   if (!gpus || !*gpus || (visible && (!*visible || !strcmp(visible, "-1"))))
     return CUDA_ERROR_NO_DEVICE;
-  /* Like the real driver, run this before functions that the program has registered earlier. */
+  /* As in the real driver, this runs before functions that the program has registered earlier. */
   if (!initialized)
     atexit(look_for_leaks);
   initialized = getpid();
@@ -392,7 +392,8 @@ static CUresult named(struct object **out, enum kind kind, struct object *owner,
   return CUDA_ERROR_NOT_FOUND;
 }
 
-/* Finds a variable of a module. Each module has its own copy, but a library's modules in the same context share one. */
+/* Finds a variable of a module. Each module has its own copy of a variable, but a library's modules in the same context
+ * share one copy. */
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *out, size_t *size, struct object *module, const char *name) {
   IN_CONTEXT();
   if (!is_usable(module, MODULE, __func__))
@@ -480,7 +481,7 @@ CUresult cuLibraryGetKernel(struct object **out, struct object *library, const c
   return named(out, KERNEL, library, name);
 }
 
-/* Returns the library's module in the current context. It is released together with the library. */
+/* Returns the library's module in the current context. The module is released together with the library. */
 CUresult cuLibraryGetModule(struct object **out, struct object *library) {
   IN_CONTEXT();
   if (!is_usable(library, LIBRARY, __func__))
@@ -694,7 +695,8 @@ static CUresult launch_of_file(const struct listed_kernel *kernel, void **argume
   return CUDA_SUCCESS;
 }
 
-/* Runs a kernel in FAKE_RUNS. The next call returns its error, as with the real driver, whose launches do not wait. */
+/* Runs a kernel in FAKE_RUNS. The next call returns the kernel's error, as with the real driver, whose launches do not
+ * wait. */
 static CUresult launch_that_runs(const struct runnable *kernel, const unsigned *grid, const unsigned *block, unsigned shared,
                                  void **arguments, void **extra) {
   if (extra)

@@ -1,5 +1,5 @@
-/* Decides which images the stand-in for NVIDIA's driver accepts. The rules are not the project's, but CUDA's documentation: the
- * CUDA C++ programming guide, "Binary Compatibility" and "PTX Compatibility", and the PTX ISA, "Release Notes". */
+/* Decides which images the stand-in for NVIDIA's driver accepts. The rules come from CUDA's documentation, not from this
+ * project: the CUDA C++ programming guide, "Binary Compatibility" and "PTX Compatibility", and the PTX ISA, "Release Notes". */
 #ifndef CUDA_IMAGES_H
 #define CUDA_IMAGES_H
 

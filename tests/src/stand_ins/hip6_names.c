@@ -4,9 +4,10 @@
 
 int hipGetDeviceProperties(void *properties, int device);
 
-/* Offsets in the old and the new structure, as in offload-gpu/src/run/hip/runtime.rs: of the name, of the size of the memory, of the
- * maximum number of threads, and of the target's name. From the memory's size to the largest grid, both structures have the same fields,
- * except for the pitch of copies: it precedes the number of threads in the new structure, and follows the grid in the old one. */
+/* Offsets in the old and the new structure, as in offload-gpu/src/run/hip/runtime.rs. The fields are the name, the memory's size, the
+ * maximum number of threads, and the target's name. From the memory's size to the largest grid, both structures have the same fields,
+ * except for the pitch of copies. That field precedes the number of threads in the new structure, and follows the grid in the old
+ * one. */
 enum { NAME = 0, TARGET_5 = 396, TARGET_6 = 1160, TEXT = 256 };
 enum { MEMORY_5 = 256, MEMORY_6 = 288, MEMORY_SIZE = 24, THREADS_5 = 280, THREADS_6 = 320, THREADS_SIZE = 28 };
 

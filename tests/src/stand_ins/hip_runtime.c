@@ -1,6 +1,6 @@
-/* A stand-in for AMD's whole runtime, libamdhip64.so, with fake GPUs. It has the functions that offload-gpu and the example
- * hip-vector-add call. Memory is the host's. A launch of `saxpy` computes y = a * x + y, and a launch of `vector_add` computes
- * sum = a + b. Calls from several threads run one after another.
+/* A stand-in for AMD's whole runtime, libamdhip64.so, with fake GPUs. It contains the functions that offload-gpu and the example
+ * hip-vector-add call. Device memory is host memory. A launch of `saxpy` computes y = a * x + y, and a launch of `vector_add`
+ * computes sum = a + b. Calls from several threads run one after another.
  *
  *   FAKE_GPU        the GPUs' targets, as HIP names them: "gfx90a:sramecc+:xnack-,gfx1100". Not set or empty: no GPU.
  *   FAKE_ERROR      FUNCTION=CODE: this function fails with this code.
@@ -9,9 +9,9 @@
  *   FAKE_LOG        a file to which the stand-in writes a line for each load and launch.
  *   FAKE_KERNELS    a file with other kernels. Their launches compute nothing, but are logged with their arguments: see kernels.h.
  *
- * If a program breaks the runtime's rules, the log contains a line "misuse: ...". Examples are an invalid or released handle, or
- * one of another GPU than the thread's current one; a copy past the end of a buffer; a grid that misses elements; an image that is
- * loaded twice onto a GPU; and memory or a module that is not released. */
+ * If a program breaks the runtime's rules, the log contains a line "misuse: ...". Examples are an invalid or released handle, or a
+ * handle from a GPU that is not the thread's current one; a copy past the end of a buffer; a grid that misses elements; an image
+ * that is loaded twice onto a GPU; and memory or a module that is not released. */
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
@@ -54,7 +54,8 @@ static int asked_for(const char *function) {
   size_t length = strlen(function);
   return wish && !strncmp(wish, function, length) && wish[length] == '=' ? atoi(wish + length + 1) : SUCCESS;
 }
-/* The starts of functions. A function that releases something does so even if it returns the error of earlier work. */
+/* The prologues of functions. A function that releases something does so even if it returns an error of earlier
+ * work. */
 #define ENTER()                                                                                                        \
   __attribute__((cleanup(leave), unused)) int entered = enter();                                                       \
   int asked = asked_for(__func__)

@@ -9,12 +9,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The file name of the runtime's version 5.
+/// The file name of version 5 of the HIP runtime.
 pub const RUNTIME: &str = "libamdhip64.so.5";
 
-/// Creates a folder with two libraries: the stand-in, under the name of AMD's HSA runtime, and the
-/// HIP runtime. The HIP runtime also has the name that programs try first, because they must not
-/// load another version from this machine. Requires `Tool::Hip5` and `Tool::Gcc`.
+/// Creates a folder with two libraries: the stand-in under the name of AMD's HSA runtime, and the
+/// HIP runtime. The folder also contains the HIP runtime under the name that programs try first,
+/// because they must not load another version from this machine. Requires `Tool::Hip5` and
+/// `Tool::Gcc`.
 pub fn libraries(name: &str) -> PathBuf {
     let folder = scratch::folder(name);
     let runtime = shared_library(RUNTIME).expect("Tool::Hip5 was checked");

@@ -1,6 +1,6 @@
-/* A stand-in for libhsa-runtime64.so.1, the layer between AMD's HIP runtime and the kernel driver, with one CPU and one
- * fake GPU. With this library, the real libamdhip64.so.5 starts, reports the GPU, selects code objects from bundles and
- * loads them. The stand-in reads the arguments in a launch's packet, and runs the kernel if FAKE_RUNS has it.
+/* A stand-in for libhsa-runtime64.so.1, the layer between AMD's HIP runtime and the kernel driver, with one CPU and one fake
+ * GPU. With this library, the real libamdhip64.so.5 starts, reports the GPU, selects code objects from bundles and loads them.
+ * The stand-in reads the arguments in a launch's packet, and runs the kernel if FAKE_RUNS contains it.
  *
  *   FAKE_GPU  the GPU's target ID with all its features: "gfx90a:sramecc+:xnack-". Not set or empty: no GPU.
  *   FAKE_LOG  a file to which the stand-in writes a line for each code object, and for each kernel that the runtime requests.
@@ -8,8 +8,8 @@
  *   FAKE_RUNS, FAKE_FAULT  objects with kernels that run, and faults of the GPU: see running.h. A kernel that faults ends the
  *             process, as with AMD's runtime. This layer does not support faults of drivers.
  *
- * The runtime imports more functions than this file defines. The test generates the missing functions: they do nothing and
- * return 0, which is HSA_STATUS_SUCCESS. */
+ * The runtime imports more functions than this file defines. The test generates the missing functions, which do nothing and
+ * return 0 (HSA_STATUS_SUCCESS). */
 #define _GNU_SOURCE
 #include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa.h>
@@ -61,7 +61,7 @@ hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t executable, 
 /* The symbol of a kernel that is not in FAKE_KERNELS. */
 enum { UNKNOWN = sizeof kernels / sizeof *kernels };
 static _Alignas(64) char descriptors[UNKNOWN + 1][64];
-/* These are followed by the symbols of kernels that run. */
+/* The symbols of kernels that run, which follow the symbols above. */
 static _Alignas(64) char descriptors_of_runnables[MOST_RUNNABLE][64];
 
 hsa_status_t hsa_executable_get_symbol_by_name(hsa_executable_t executable, const char *name, const hsa_agent_t *agent,
@@ -83,7 +83,8 @@ static void *descriptor(hsa_executable_symbol_t symbol) {
   return number > UNKNOWN ? descriptors_of_runnables[number - UNKNOWN - 1] : descriptors[number];
 }
 
-/* Each symbol is a kernel. Its descriptor, all zeros, states that it needs no registers, no memory and no arguments. */
+/* Each symbol is a kernel. The descriptor is all zeros, which means that the kernel needs no registers, no memory and
+ * no arguments. */
 hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t symbol, hsa_executable_symbol_info_t asked,
                                             void *value) {
   switch (asked) {
@@ -100,7 +101,7 @@ hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t symbol, hsa_
   return HSA_STATUS_SUCCESS;
 }
 
-/* Runs the kernel of a packet. A packet contains the grid's size in threads, where CUDA has it in blocks. */
+/* Runs the kernel of a packet. A packet contains the grid's size in threads, not in blocks as in CUDA. */
 static void run_packet(const struct runnable *kernel, const hsa_kernel_dispatch_packet_t *packet) {
   unsigned block[3] = {packet->workgroup_size_x, packet->workgroup_size_y, packet->workgroup_size_z};
   unsigned grid[3] = {packet->grid_size_x / block[0], packet->grid_size_y / block[1], packet->grid_size_z / block[2]};
@@ -112,7 +113,8 @@ static void run_packet(const struct runnable *kernel, const hsa_kernel_dispatch_
   }
 }
 
-/* If a packet launches a known kernel, logs the arguments, or runs the kernel. */
+/* If a packet launches a kernel of FAKE_KERNELS, logs the arguments. If it launches a kernel of FAKE_RUNS, runs the
+ * kernel. */
 static void look_at_packet(const hsa_kernel_dispatch_packet_t *packet) {
   if ((packet->header & 0xff) != HSA_PACKET_TYPE_KERNEL_DISPATCH)
     return;
@@ -157,8 +159,9 @@ hsa_status_t hsa_status_string(hsa_status_t status, const char **text) {
   return HSA_STATUS_SUCCESS;
 }
 
-/* The loader is the only extension: HIP does not start without it. HIP requests the host's address for a device address;
- * here, both are the same. All other functions in the extension's table return an error, but are never called. */
+/* The loader is the only extension, because HIP does not start without it. HIP requests the host address of a device
+ * address. Here, both addresses are the same. All other functions in the extension's table return an error, but are
+ * never called. */
 hsa_status_t hsa_system_extension_supported(uint16_t extension, uint16_t major, uint16_t minor, bool *supported) {
   *supported = extension == HSA_EXTENSION_AMD_LOADER;
   return HSA_STATUS_SUCCESS;
@@ -398,7 +401,7 @@ hsa_status_t hsa_amd_memory_pool_free(void *memory) {
   return HSA_STATUS_SUCCESS;
 }
 
-/* The GPU has the host's memory at the same addresses as the host. */
+/* The GPU accesses host memory at the same addresses as the host. */
 hsa_status_t hsa_amd_memory_lock_to_pool(void *host, size_t size, hsa_agent_t *agents, int count,
                                          hsa_amd_memory_pool_t pool, uint32_t flags, void **device) {
   *device = host;

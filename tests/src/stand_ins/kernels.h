@@ -1,5 +1,5 @@
 /* Kernels that a test describes to stand-ins. The file in FAKE_KERNELS has a line for each kernel: its name, and offset:size of
- * each argument in bytes. Real drivers read this information in images. */
+ * each argument in bytes. Real drivers read this information from images. */
 #ifndef KERNELS_H
 #define KERNELS_H
 

@@ -1,4 +1,4 @@
-/* Code that programs share which pass files to a runtime. Their messages contain PROGRAM. */
+/* Code shared by programs that pass files to a runtime. The programs' messages contain PROGRAM. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* The log that stand-ins write for tests, in the file that FAKE_LOG names, and the names of images in the log. */
+/* The log that stand-ins write for tests to the file that FAKE_LOG names, and the names of images in this log. */
 #ifndef LOG_H
 #define LOG_H
 
@@ -24,7 +24,7 @@ static void log_line(const char *format, ...) {
   fclose(file);
 }
 
-/* Waits for FAKE_SLOW milliseconds: time enough for other threads to make the same call. */
+/* Waits for FAKE_SLOW milliseconds, which gives other threads enough time to make the same call. */
 __attribute__((unused)) static void take_time(void) {
   const char *wish = getenv("FAKE_SLOW");
   if (wish)
@@ -41,7 +41,7 @@ __attribute__((unused)) static uint64_t fnv1a(const unsigned char *bytes, size_t
 
 __attribute__((unused)) static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-/* Drivers do not get the size of an image. They read only the parts to which an ELF file's headers refer. */
+/* Drivers are not passed the size of an image. They read only the parts to which an ELF file's headers refer. */
 __attribute__((unused)) static size_t elf_size(const unsigned char *image) {
   Elf64_Ehdr header;
   memcpy(&header, image, sizeof header);

@@ -1,5 +1,5 @@
-//! Code that tests with fake drivers share. The fake drivers are the C files in this folder. At its
-//! top, each file lists the variables that control it.
+//! Code shared by tests with fake drivers. The fake drivers are the C files in this folder. Each
+//! file begins with a list of the variables that control it.
 
 pub mod hsa;
 
@@ -29,7 +29,7 @@ pub fn cuda_driver(name: &str, flags: &[&str]) -> PathBuf {
     folder
 }
 
-/// Compiles kernel sources to shared objects in a folder, which stand-ins can run. Returns the
+/// Compiles kernel sources to shared objects, which stand-ins can run, in a folder. Returns the
 /// value for `FAKE_RUNS`.
 pub fn kernels_that_run(folder: &Path, sources: &[PathBuf]) -> String {
     let script = scratch::workspace().join("tests/src/stand_ins/runs.sh");
@@ -78,7 +78,8 @@ pub struct Outcome {
 }
 
 impl Staged {
-    /// Returns a program that searches a folder for libraries before all others.
+    /// Returns a program that searches the folder `libraries` for libraries before all other
+    /// folders.
     pub fn new(program: &Path, libraries: &Path) -> Self {
         let staged = Self { program: program.to_owned(), variables: BTreeMap::new() };
         staged.with("LD_LIBRARY_PATH", libraries)
@@ -94,7 +95,7 @@ impl Staged {
     pub fn run(&self, args: &[&str], log: &Path) -> Outcome {
         let _ = fs::remove_file(log);
         let mut command = Command::new(&self.program);
-        // Variables in which a user hides GPUs would also hide the fake GPUs.
+        // Variables with which a user hides GPUs would also hide the fake GPUs.
         for vendor in ["CUDA", "HIP", "ROCR"] {
             command.env_remove(format!("{vendor}_VISIBLE_DEVICES"));
         }

@@ -1,5 +1,6 @@
 /* Passes images to LLVM's libomptarget, as code that clang generates for target regions does. Then launches the kernel
- * `fill(void *, uint64_t n, int64_t *y)` on a device that the runtime finds for the images: the CPU, for images for the CPU.
+ * `fill(void *, uint64_t n, int64_t *y)` on a device that the runtime finds for the images. For CPU images, the device is
+ * the CPU.
  *
  *   omp_load LIBRARY FILE OFFSET:SIZE...
  *
@@ -37,7 +38,7 @@ struct arguments {
   uint64_t trips, flags;
   uint32_t teams[3], threads[3], shared;
 };
-/* Flags of an argument: it is a parameter of the kernel, passed by value, or copied to the device or back. */
+/* Flags of an argument. It may be a parameter of the kernel, passed by value, or copied to the device or back. */
 enum { TO = 1, FROM = 2, PARAMETER = 0x20, LITERAL = 0x100 };
 
 int main(int count, char **words) {

@@ -3,7 +3,7 @@
  *
  * FAKE_OPENCL: the GPUs, separated by `;`. Each has a name, its version of SPIR-V and its extensions, separated by `,`:
  *   `A,SPIR-V_1.4,cl_khr_fp64 cl_intel_unified_shared_memory;B,,`
- * A GPU allocates at most 4096 bytes per call. With the extension `no_limits`, it reports no sizes and limits. */
+ * A GPU allocates at most 4096 bytes per call. With the extension `no_limits`, it reports neither sizes nor limits. */
 #include "log.h"
 #include <stddef.h>
 #include <stdint.h>

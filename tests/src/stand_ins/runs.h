@@ -1,5 +1,6 @@
-/* Code that runs.sh includes after a source, for the objects in FAKE_RUNS. For each kernel, it defines a function whose parameter
- * is the addresses of the arguments, as in drivers, and the offset and size of each argument in a buffer for AMD's GPUs. */
+/* Code that runs.sh includes after a source, for the objects in FAKE_RUNS. For each kernel, this code defines a function whose
+ * parameter is the array of argument addresses, as in drivers. It also defines the offset and size of each argument in a buffer
+ * for AMD's GPUs. */
 #pragma once
 #include <stddef.h>
 #include <type_traits>
@@ -57,7 +58,7 @@ template <class... P> constexpr list<sizeof...(P)> places(void (*)(P...)) {
 #define STAND_IN_PLACES(name)                                                                                          \
   STAND_IN_EXPORT const decltype(stand_in::places(name)) stand_in_places_##name;                                       \
   const decltype(stand_in::places(name)) stand_in_places_##name = stand_in::places(name);
-/* For a kernel that C++ can call with copies of the values at the addresses. */
+/* STAND_IN is for a kernel that C++ can call with copies of the values at the addresses. */
 #define STAND_IN(name)                                                                                                 \
   STAND_IN_PLACES(name)                                                                                                \
   STAND_IN_EXPORT void stand_in_##name(void **a) { stand_in::call(name, a); }

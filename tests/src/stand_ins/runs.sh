@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a shared object from a source's kernels, which stand-ins for drivers run: `runs.sh SOURCE.cu OBJECT.so`.
-# CXX is the C++ compiler, and CXXFLAGS has more options. The script finds kernels by the form of declarations in this repository.
+# Makes a shared object from a source's kernels, which stand-ins for drivers run: `runs.sh SOURCE.cu OBJECT.so`. CXX is the C++
+# compiler, and CXXFLAGS contains more options. The script finds kernels by the form of declarations in this repository.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(realpath "$1")
@@ -19,7 +19,7 @@ cxx() {
 } >"$2.cc"
 cxx -DSTAND_IN -I "$(dirname "$source")" -I "$here/../../../offload-build/include" -include offload/kernel.h -c "$2.cc" -o "$2.o"
 
-# Define the variables of `extern __shared__` as offload-build does: compile/extern_shared.rs has the reason.
+# Define the variables of `extern __shared__` as offload-build does. compile/extern_shared.rs explains why.
 shared=$(readelf -sW "$2.o" | awk '$4 == "TLS" && $7 == "UND" { print $8 }')
 if [ -n "$shared" ]; then
   {

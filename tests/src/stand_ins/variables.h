@@ -39,7 +39,7 @@ static char *elf_variable(const unsigned char *image, const char *name, size_t *
   return NULL;
 }
 
-/* Allocates memory for a variable of PTX, or returns NULL. The initial value is ignored: all bytes are 0. */
+/* Allocates memory for a variable of PTX, or returns NULL. The initial value is ignored, and all bytes are 0. */
 __attribute__((unused)) static char *ptx_variable(const char *image, size_t size, const char *name, size_t *bytes) {
   char *text = strndup(image, size), *memory = NULL, *rest;
   size_t length = strlen(name);

@@ -1,4 +1,4 @@
-//! The names of candle-core that the launches use, and cudarc's buffers.
+//! Stand-ins for the candle-core items that the launches use, and cudarc's buffers.
 
 pub use cudarc::driver::CudaSlice;
 
@@ -9,7 +9,7 @@ use offload_gpu::{AnyArgument, CallError, DeviceBuffer};
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
-/// The answers to all launches.
+/// The results of all launches.
 #[derive(Default)]
 pub struct Candle {
     kernels: BTreeSet<String>,
@@ -37,7 +37,7 @@ impl Candle {
 pub fn alloc<T>() -> CudaSlice<T> {
     static STREAM: LazyLock<Arc<CudaStream>> = LazyLock::new(|| {
         let context = CudaContext::new(0).unwrap();
-        // SAFETY: there is only one stream. candle does the same.
+        // SAFETY: there is only one stream. candle disables event tracking, too.
         unsafe { context.disable_event_tracking() };
         context.new_stream().unwrap()
     });

@@ -65,7 +65,7 @@ fn binary<T: WithDType>(candle: &mut Candle) {
     }
 }
 
-/// candle's `WhereCond`; `C` is the type of the conditions.
+/// candle's `WhereCond`. `C` is the type of the conditions.
 fn where_cond<C: WithDType, T: WithDType>(candle: &mut Candle) {
     let (el, dims) = (6_usize, [2_usize, 3]);
     let ds = alloc::<usize>();

@@ -12,7 +12,7 @@ mod kernels {
     offload_gpu::include_kernels!("candle");
 }
 
-/// Passes arguments to the kernel with this name, and stores the answer.
+/// Passes arguments to the kernel with this name, and records the result.
 macro_rules! launch {
     ($candle:expr, $module:ident, $name:expr; $($argument:expr),* $(,)?) => {{
         let name = $name;

@@ -1,4 +1,5 @@
-//! The launches in candle's `quantized/cuda.rs`: blocks of quantized numbers are byte buffers.
+//! The launches in candle's `quantized/cuda.rs`, where blocks of quantized numbers are byte
+//! buffers.
 
 use crate::core::*;
 use crate::launch;

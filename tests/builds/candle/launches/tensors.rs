@@ -31,7 +31,7 @@ fn reduce<T: WithDType>(candle: &mut Candle) {
     }
 }
 
-/// candle's `IndexSelect`, `Gather`, `IndexAdd`, `Scatter` and `ScatterAdd`; `I` is the index type.
+/// candle's `IndexSelect`, `Gather`, `IndexAdd`, `Scatter` and `ScatterAdd`. `I` is the index type.
 fn index<I: WithDType, T: WithDType>(candle: &mut Candle) {
     let of = |name: &str| kernel_name::<T>(&kernel_name::<I>(name));
     let slice = alloc::<I>();

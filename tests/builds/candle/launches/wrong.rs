@@ -1,4 +1,4 @@
-//! candle's launches that are refused: wrong launches, and launches that must be written
+//! candle's launches that a checked call refuses: wrong launches, and launches that must be written
 //! differently.
 
 use crate::core::*;
@@ -36,8 +36,8 @@ fn ucopy<T: WithDType>(candle: &mut Candle) {
     launch!(candle, unary, kernel_name::<T>("ucopy"); el_count, dims.len(), null, &src, &mut dst);
 }
 
-/// A correct launch with an argument that a checked launch needs in a different form: a byte buffer
-/// that contains a row's numbers.
+/// A correct launch with an argument that a checked call requires in a different form. candle
+/// passes a byte buffer that contains a row's numbers.
 fn other(candle: &mut Candle) {
     let (data, ids, mut out) = (alloc::<u8>(), alloc::<u32>(), alloc::<f32>());
     let (hidden, row_stride) = (256_usize, 1024_usize);

@@ -1,4 +1,4 @@
-//! The names of dfdx that the launches use.
+//! Stand-ins for the dfdx items that the launches use.
 
 pub use super::memory::{CudaSlice, CudaViewMut};
 
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
-/// dfdx's own buffer. dfdx implements cudarc's traits for it in about as many lines.
+/// dfdx's own buffer type. dfdx implements cudarc's traits for this type in about as many lines.
 pub struct CachableCudaSlice<E> {
     pub data: CudaSlice<E>,
 }
@@ -66,7 +66,7 @@ pub fn strides<const N: usize>(shape: [usize; N]) -> [usize; N] {
     strides
 }
 
-/// A shape of dfdx as a type, for its number of dimensions.
+/// A dfdx shape as a type, which provides the number of dimensions.
 pub struct Rank<const N: usize>;
 
 impl<const N: usize> Rank<N> {
@@ -145,8 +145,8 @@ impl_dtype! {
     f16, 4e-3, f16::from_f64;
 }
 
-/// Returns multiples of 1/16 between -4 and 4, which all types can represent. Each seed has a
-/// different sequence.
+/// Returns multiples of 1/16 between -4 and 4, which all element types can represent. Each seed
+/// yields a different sequence.
 pub fn numbers<E: Dtype>(seed: u32, count: usize) -> Vec<E> {
     let mut state = seed.wrapping_mul(2_654_435_769) ^ 12345;
     let mut next = || {

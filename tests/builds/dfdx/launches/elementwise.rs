@@ -1,5 +1,5 @@
-//! Elementwise functions: a macro for the launches in dfdx's `tensor_ops/utilities`, which are
-//! generic over the operation, and some separate launches.
+//! Elementwise functions. A macro contains the launches of dfdx's `tensor_ops/utilities`, which are
+//! generic over the operation. Some launches are separate.
 
 use super::cuda::*;
 use crate::kernels;
@@ -90,7 +90,7 @@ macro_rules! binary {
         assert_close(stringify!($bwd_lhs), &grads[0], gradient(dx));
         assert_close(stringify!($bwd_rhs), &grads[1], gradient(dy));
 
-        // In place: the result overwrites one of the operands.
+        // In place, so that the result overwrites one of the operands.
         let kept = rhs.data.clone();
         launch!(cuda, cfg, $module::$fwd(
             op, numel, S::NUM_DIMS, &info, lhs.data.as_ref(), None, Arc::make_mut(&mut rhs.data)
@@ -104,7 +104,7 @@ macro_rules! binary {
     }};
 }
 
-/// Comparisons of two tensors, and of a tensor with a number.
+/// Launches comparisons of two tensors, and of a tensor with a number.
 macro_rules! compare {
     ($cuda:expr, $E:ty, $fwd:ident, $scalar_fwd:ident, $is:tt) => {{
         type S = Rank<2>;

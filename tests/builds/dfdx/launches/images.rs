@@ -10,7 +10,7 @@ const BATCH: usize = 2;
 const CHANNELS: usize = 3;
 const SIZE: usize = 6;
 
-/// The index of an element in a tensor with these dimensions.
+/// Returns the index of an element in a tensor with these dimensions.
 fn at([_, channels, height, width]: [usize; 4], [b, c, y, x]: [usize; 4]) -> usize {
     ((b * channels + c) * height + y) * width + x
 }
@@ -24,7 +24,7 @@ fn indexes([batch, channels, height, width]: [usize; 4]) -> impl Iterator<Item =
     })
 }
 
-/// The maximum of each two-by-two block of elements.
+/// Launches max pooling of two-by-two blocks of elements, and its derivative.
 macro_rules! pool2d {
     ($cuda:expr, $E:ty, $fwd:ident, $bwd:ident) => {{
         let cuda: &Cuda = $cuda;

@@ -1,5 +1,5 @@
 //! dfdx's launches on the CPU, with the arguments that dfdx passes. Each result is compared with
-//! plain Rust. The same text is also compiled with cudarc's buffers instead of the CPU's.
+//! plain Rust. The same source is also compiled with cudarc's buffers instead of the CPU's.
 
 mod ops;
 

@@ -1,4 +1,4 @@
-//! Buffers for launches on the CPU: the device's memory is the host's memory.
+//! Buffers for launches on the CPU, where device memory is host memory.
 
 use offload_gpu::DeviceBuffer;
 use std::ops::RangeFull;

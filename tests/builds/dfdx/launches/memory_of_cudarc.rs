@@ -1,4 +1,4 @@
-//! cudarc's buffers. The launches are compiled with them, but never run.
+//! cudarc's buffers. The launches are compiled with these buffers, but never run.
 
 pub use cudarc::driver::{CudaSlice, CudaViewMut};
 

@@ -1,5 +1,5 @@
-//! dfdx's structs that are passed by value. Each of them replaces the struct of a kernel, and
-//! derives `Parameter` where dfdx implements cudarc's `DeviceRepr`.
+//! dfdx's structs that are passed by value. Each of these structs replaces the struct of a kernel.
+//! It derives `Parameter`, where dfdx implements cudarc's `DeviceRepr`.
 
 use offload_gpu::Parameter;
 

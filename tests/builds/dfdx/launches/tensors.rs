@@ -246,7 +246,7 @@ macro_rules! slice_bwd {
     }};
 }
 
-/// The sum and the maximum of each row.
+/// Computes the sum and the maximum of each row.
 macro_rules! reduce {
     ($cuda:expr, $E:ty, $sum_fwd:ident, $sum_bwd:ident, $max_fwd:ident, $max_bwd:ident, $fill_with:ident) => {{
         type Src = Rank<2>;

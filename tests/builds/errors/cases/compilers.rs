@@ -24,7 +24,7 @@ cases! {
         => "the kernels call a function that no source defines: _Z5twicef";
     "undefined-cpu" [.file("kernels/open.cu").opt_level(0).archs(["cpu"])] {CXX: "g++"}
         => "undefined reference to `twice(float)'";
-    // A variable that all images of a program would share.
+    // A static variable that all images of a program would share.
     "unique-cpu" [.file("kernels/unique.cu").flag("-fgnu-unique").archs(["cpu"])] {CXX: "g++"}
         => "all images of a program would share the symbol _ZZ4lastIiEvPT_E4kept",
            "add -fno-gnu-unique";
@@ -45,7 +45,7 @@ cases! {
     "unknown-cubin" [.file("kernels/add.cu").archs(["compute_80", "sm_999"])]
         => "no image for sm_999: {clang} rejects this target",
            "clang: error: unsupported CUDA gpu architecture: sm_999";
-    // clang 22 still supports sm_70; ptxas 13 does not.
+    // clang 22 still supports sm_70, but ptxas 13 does not.
     "forgotten-cubin" [.file("kernels/add.cu").archs(["compute_80", "sm_70"])]
         => "no image for sm_70: {ptxas} rejects this target",
            "ptxas fatal   : Value 'sm_70' is not defined for option 'gpu-name'";

@@ -2,7 +2,7 @@
 
 /// Creates a table of cases. A case has a name, the calls in build.rs, variables, and sentences of
 /// the message. Without calls, build.rs compiles `kernels/add.cu` for three targets. The word
-/// `tool` means that a compiler refuses something; the message must then contain everything that
+/// `tool` means that a compiler refuses something. Then the message must contain everything that
 /// the compiler prints.
 macro_rules! cases {
     ($(#[$attribute:meta])* $table:ident: $(
@@ -146,7 +146,8 @@ fn with_paths(sentence: &str, scenario: &Scenario) -> String {
     }
 }
 
-/// Whether a file in `OUT_DIR` would look like part of a built pack, or is incomplete.
+/// Whether a file in `OUT_DIR` would look like part of a built pack, or is a partially written
+/// file.
 fn is_of_pack(path: &Path, pack: &str) -> bool {
     let file = path.file_name().unwrap_or_default().to_string_lossy();
     file.ends_with(".part")
@@ -164,7 +165,7 @@ fn check_tool_text(message: &str, scenario: &Scenario) -> Result<(), String> {
         return Err("something follows the command line".to_owned());
     }
     let mut shell = Command::new("sh");
-    // The build script's compilers print English, too.
+    // The build script also makes its compilers print English messages.
     let again =
         shell.arg("-c").arg(command).current_dir(&scenario.folder).env("LC_ALL", "C").output();
     let again = again.expect("the shell starts");

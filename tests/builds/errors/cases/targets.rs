@@ -1,5 +1,5 @@
 //! Names of targets, lists of targets, and the variables that contain such lists. `mistakes.txt`
-//! has more messages.
+//! contains more messages.
 
 cases! {
     CASES:
