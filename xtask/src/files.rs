@@ -2,6 +2,7 @@
 
 use crate::readme;
 use crate::run::{self, Failure, Result};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
@@ -26,6 +27,11 @@ pub fn readme_package() -> Result<Vec<(String, String)>> {
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).map_err(|error| failed("list", folder, &error))?;
     Ok(entries.flatten().map(|entry| entry.path()).collect())
+}
+
+/// Returns the name of a file, without its folder.
+pub fn name(path: &Path) -> Cow<'_, str> {
+    path.file_name().unwrap_or_default().to_string_lossy()
 }
 
 /// Creates a folder if it is missing.

@@ -19,6 +19,17 @@ pub enum Failure {
 /// The result of every step.
 pub type Result<T = ()> = std::result::Result<T, Failure>;
 
+/// Returns the error with this text: the attempt, the result, and the remedy.
+pub fn fail<T>(what: impl Into<String>) -> Result<T> {
+    Err(Failure::Failed(what.into()))
+}
+
+impl<T: Into<String>> From<T> for Failure {
+    fn from(what: T) -> Self {
+        Failure::Failed(what.into())
+    }
+}
+
 impl Failure {
     /// Describes the failure.
     pub fn text(self) -> String {
