@@ -1,7 +1,7 @@
 //! Finds and installs Debian packages.
 
 use crate::files;
-use crate::run::{self, Failure, Result};
+use crate::run::{self, Result, fail};
 use std::path::Path;
 use std::process::Command;
 
@@ -13,13 +13,22 @@ pub fn is_here() -> bool {
 /// Returns the packages that are not installed, in the order given.
 pub fn missing(packages: &[&'static str]) -> Result<Vec<&'static str>> {
     let mut query = Command::new("dpkg-query");
-    query.args(["-W", "-f=${Package} ${db:Status-Status}\\n"]).args(packages);
-    // Ignore the status. dpkg-query fails if it does not know a package, but such a package is
-    // missing.
-    let (_, listing) = run::stdout(&mut query)?;
-    let installed: Vec<&str> =
-        listing.lines().filter_map(|line| line.strip_suffix(" installed")).collect();
-    Ok(packages.iter().copied().filter(|package| !installed.contains(package)).collect())
+    query.args(["-W", "-f=${Package} ${db:Status-Status}\\n"]);
+    Ok(divide(packages, &mut query, "NAME installed")?.1)
+}
+
+/// Divides packages into those that a command lists and the others. `line` is the line for a
+/// package called NAME.
+fn divide<'a>(
+    packages: &[&'a str],
+    query: &mut Command,
+    line: &str,
+) -> Result<(Vec<&'a str>, Vec<&'a str>)> {
+    // Ignore the status, because the command fails if it does not know one of the packages.
+    let (_, listing) = run::stdout(query.args(packages))?;
+    let lines: Vec<&str> = listing.lines().collect();
+    let is_listed = |name: &&str| lines.contains(&&*line.replace("NAME", name));
+    Ok(packages.iter().partition(|name| is_listed(name)))
 }
 
 /// Installs the packages that apt knows, and skips the others.
@@ -28,28 +37,27 @@ pub fn install(packages: &[&'static str]) -> Result {
     eprintln!("xtask setup: installing with apt: {}", packages.join(" "));
     // Continue if a source cannot be reached: the other sources may have all packages.
     let update = run::check(&mut apt_get(&privilege, &["update"]));
-    let known = known(packages)?;
+    let (known, unknown) = known(packages)?;
     if !known.is_empty() {
         let fixed = ["install", "--yes", "--no-install-recommends"];
         run::check(&mut apt_get(&privilege, &[&fixed[..], &known].concat()))?;
     }
-    let unknown: Vec<_> = packages.iter().copied().filter(|p| !known.contains(p)).collect();
-    match (unknown.is_empty(), update) {
-        (true, _) => Ok(()),
-        (false, Err(failed)) => Err(failed),
-        (false, Ok(())) => Err(Failure::Failed(format!(
-            "no source that apt is set up with has {}\n  \
-             (Debian 12 has LLVM 22 among its security updates; LLVM's own apt repository has it for others)",
-            unknown.join(" ")
-        ))),
+    if unknown.is_empty() {
+        return Ok(());
     }
+    update?;
+    fail(format!(
+        "no source that apt is set up with has {}\n  \
+         (Debian 12 has LLVM 22 among its security updates; LLVM's own apt repository has it for others)",
+        unknown.join(" ")
+    ))
 }
 
 /// Downloads the packages and unpacks them into a folder without installing them. The folder
 /// appears only when it is complete.
 pub fn unpack(packages: &[&'static str], folder: &Path) -> Result {
     eprintln!("xtask setup: unpacking from apt: {}", packages.join(" "));
-    if known(packages)?.len() < packages.len() {
+    if !known(packages)?.1.is_empty() {
         run::check(&mut apt_get(&privilege()?, &["update"]))?;
     }
     download(&[&["-q", "download"], packages].concat(), folder)
@@ -63,11 +71,8 @@ pub fn unpack_of(release: &str, packages: &[&'static str], folder: &Path) -> Res
     let (_, mirrors) = run::stdout(&mut targets)?;
     // Skip other sources, such as security updates, because their releases have different names.
     let mirror = mirrors.lines().find(|it| it.trim_end_matches('/').ends_with("/debian"));
-    let mirror = mirror.ok_or_else(|| {
-        Failure::Failed(
-            "apt knows no mirror of Debian (`apt-get update` reads its lists)".to_owned(),
-        )
-    })?;
+    let mirror =
+        mirror.ok_or("apt knows no mirror of Debian (`apt-get update` reads its lists)")?;
     let sources = folder.with_extension("list");
     files::write(&sources, &format!("deb {mirror} {release} main\n"))?;
     let options = [
@@ -118,13 +123,11 @@ for library in usr/lib/*-linux-gnu/libLLVM*; do
   done
 done";
 
-/// Returns the packages that apt can install.
-fn known(packages: &[&'static str]) -> Result<Vec<&'static str>> {
+/// Returns the packages that apt can install, and the others.
+fn known<'a>(packages: &[&'a str]) -> Result<(Vec<&'a str>, Vec<&'a str>)> {
     let mut show = Command::new("apt-cache");
-    show.env("LC_ALL", "C").args(["show", "--no-all-versions"]).args(packages);
-    let (_, listing) = run::stdout(&mut show)?;
-    let names: Vec<&str> = listing.lines().filter_map(|l| l.strip_prefix("Package: ")).collect();
-    Ok(packages.iter().copied().filter(|package| names.contains(package)).collect())
+    show.env("LC_ALL", "C").args(["show", "--no-all-versions"]);
+    divide(packages, &mut show, "Package: NAME")
 }
 
 /// Returns the command's words before `apt-get`: `sudo`, unless the user is root.
@@ -134,9 +137,7 @@ fn privilege() -> Result<Vec<&'static str>> {
         return Ok(Vec::new());
     }
     if run::on_path("sudo").is_none() {
-        return Err(Failure::Failed(
-            "apt-get needs root: this is not root, and there is no sudo".to_owned(),
-        ));
+        return fail("apt-get needs root: this is not root, and there is no sudo");
     }
     // In CI, a password prompt would wait forever, so make sudo fail instead (`-n`).
     Ok(if run::is_ci() { vec!["sudo", "-n"] } else { vec!["sudo"] })

@@ -2,7 +2,7 @@
 
 use crate::run::{self, Failure, Result};
 use crate::rust_kernels;
-use crate::setup::{self, Setup};
+use crate::setup::{self, Scope, Setup};
 use std::path::Path;
 use std::process::Command;
 
@@ -22,7 +22,7 @@ const FOLDERS: &str = "examples/*/prebuilt";
 pub fn command(check: bool) -> Result {
     // A missing tool is an error: images that cannot be compiled would stay unchanged, so the set
     // would mix old and new images.
-    let setup = setup::prepare_all()?;
+    let setup = setup::run(false, Scope::All).complete()?;
     for (manifest, packages) in PACKAGES {
         update(&setup, manifest, packages, None)?;
     }

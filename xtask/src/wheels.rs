@@ -1,9 +1,8 @@
 //! Wheels from the Python package index, used only for their files: downloaded and unpacked, never
 //! installed into a Python.
 
-use crate::run::{self, Failure, Result};
+use crate::run::{self, Result};
 use crate::{files, tools};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -69,12 +68,8 @@ impl Wheel {
         let download = folder.join("download");
         // pip reads hashes only from a file.
         let requirement = download.join("requirement.txt");
-        let hash = if self.sha256.is_empty() {
-            String::new()
-        } else {
-            format!(" --hash=sha256:{}", self.sha256)
-        };
-        files::write(&requirement, &format!("{}{hash}\n", self.requirement))?;
+        let hash = if self.sha256.is_empty() { "" } else { " --hash=sha256:" };
+        files::write(&requirement, &format!("{}{hash}{}\n", self.requirement, self.sha256))?;
         let mut pip = Command::new(python);
         pip.args("-m pip download --quiet --no-deps --only-binary :all: --dest".split(' '));
         pip.arg(&download).arg("--requirement").arg(&requirement);
@@ -86,14 +81,12 @@ impl Wheel {
         run::check(&mut pip)?;
         let is_wheel = |path: &PathBuf| path.extension().is_some_and(|it| it == "whl");
         let wheel = files::list(&download)?.into_iter().find(is_wheel).ok_or_else(|| {
-            let text = format!("pip reported success and left no wheel of {}", self.requirement);
-            Failure::Failed(text)
+            format!("pip reported success and left no wheel of {}", self.requirement)
         })?;
         let mut extract = Command::new(python);
         run::check(extract.args(["-c", EXTRACT]).arg(wheel).arg(folder).args(&self.files))?;
         files::remove(&download)?;
-        let stamp = folder.join(self.stamp());
-        fs::write(&stamp, "").map_err(|error| files::failed("write", &stamp, &error))
+        files::write(&folder.join(self.stamp()), "")
     }
 }
 
@@ -128,8 +121,5 @@ fn python() -> Result<PathBuf> {
     let works =
         |python: &PathBuf| run::succeeds(Command::new(python).args(["-m", "pip", "--version"]));
     let found = ["python3", "/usr/bin/python3"].map(PathBuf::from).into_iter().find(works);
-    found.ok_or_else(|| {
-        let text = "cannot fetch wheels: `python3 -m pip --version` does not work";
-        Failure::Failed(text.to_owned())
-    })
+    Ok(found.ok_or("cannot fetch wheels: `python3 -m pip --version` does not work")?)
 }

@@ -130,24 +130,128 @@ pub const OTHERS: [Need; 10] = [
     },
 ];
 
-/// AMD's tool that lists the bundles in a program, and its Perl modules. They are only unpacked,
-/// because installing the package would add two compilers and a runtime that no test needs.
-pub const ROC_OBJ: Unpacked = Unpacked {
-    variable: "OFFLOAD_TEST_ROC_OBJ",
-    home: "roc-obj",
-    at: "",
-    need: Need {
-        what: "AMD's roc-obj-ls",
-        packages: &["hipcc", "libfile-which-perl", "liburi-encode-perl"],
-        why: "lists the bundles of programs, as we do",
-        elsewhere: "set OFFLOAD_TEST_ROC_OBJ to a folder that has the files of these packages",
-        files: &[
-            "usr/bin/roc-obj-ls",
-            "usr/share/perl5/File/Which.pm",
-            "usr/share/perl5/URI/Encode.pm",
-        ],
+/// Everything that set-up unpacks into `.tools`.
+pub const UNPACKED: [Unpacked; 7] = [
+    // AMD's tool that lists the bundles in a program, and its Perl modules. They are only unpacked,
+    // because installing the package would add two compilers and a runtime that no test needs.
+    Unpacked {
+        variable: "OFFLOAD_TEST_ROC_OBJ",
+        home: "roc-obj",
+        at: "",
+        need: Need {
+            what: "AMD's roc-obj-ls",
+            packages: &["hipcc", "libfile-which-perl", "liburi-encode-perl"],
+            why: "lists the bundles of programs, as we do",
+            elsewhere: "set OFFLOAD_TEST_ROC_OBJ to a folder that has the files of these packages",
+            files: &[
+                "usr/bin/roc-obj-ls",
+                "usr/share/perl5/File/Which.pm",
+                "usr/share/perl5/URI/Encode.pm",
+            ],
+        },
     },
-};
+    // HIP's headers, AMD's libraries for device code, and the HIP runtime to link with. They are only
+    // unpacked, so that no test finds ROCm in its usual folder.
+    Unpacked {
+        variable: "OFFLOAD_TEST_ROCM",
+        home: "rocm5",
+        at: "",
+        need: Need {
+            what: "HIP's headers, libraries for devices and runtime",
+            packages: &["libamdhip64-dev", "libamdhip64-5", "rocm-device-libs"],
+            why: "sources that include ROCm's own headers are compiled, and programs linked with its runtime",
+            elsewhere: "set OFFLOAD_TEST_ROCM to a folder that has the files of these packages",
+            files: &[
+                "usr/include/hip/hip_runtime.h",
+                "usr/lib/x86_64-linux-gnu/amdgcn/bitcode/ocml.bc",
+                "usr/lib/x86_64-linux-gnu/libamdhip64.so.5",
+            ],
+        },
+    },
+    // The oldest supported compilers (docs/guide/src/build.md) that Debian 12 has. They are unpacked,
+    // so that no other test finds them.
+    Unpacked {
+        variable: "OFFLOAD_TEST_OLDEST",
+        home: "oldest",
+        at: "",
+        need: Need {
+            what: "the oldest clang and g++",
+            packages: &[
+                "clang-15",
+                "libclang-cpp15",
+                "libllvm15",
+                "libclang-common-15-dev",
+                "lld-15",
+                "g++-11",
+                "gcc-11",
+                "cpp-11",
+                "libgcc-11-dev",
+                "libstdc++-11-dev",
+            ],
+            why: "compile kernels for all targets, as the newest do",
+            elsewhere: "set OFFLOAD_TEST_OLDEST to a folder that has the files of these packages",
+            files: &["usr/lib/llvm-15/bin/clang", "usr/lib/llvm-15/bin/lld", "usr/bin/g++-11"],
+        },
+    },
+    // Versions of clang in Debian 12 between the oldest and LLVM 22. Users have these versions, and
+    // each supports different targets. They are only unpacked, so that no other test finds them.
+    Unpacked {
+        variable: "OFFLOAD_TEST_CLANGS",
+        home: "clangs",
+        at: "",
+        need: Need {
+            what: "clang 16 and clang 19",
+            packages: &[
+                "clang-16",
+                "libclang-cpp16",
+                "libllvm16",
+                "libclang-common-16-dev",
+                "lld-16",
+                "clang-19",
+                "libclang-cpp19",
+                "libllvm19",
+                "libclang-common-19-dev",
+                "lld-19",
+            ],
+            why: "compile the README's package and the targets that each knows",
+            elsewhere: "set OFFLOAD_TEST_CLANGS to a folder that has the files of these packages",
+            files: &[
+                "usr/lib/llvm-16/bin/clang",
+                "usr/lib/llvm-16/bin/lld",
+                "usr/lib/llvm-19/bin/clang",
+                "usr/lib/llvm-19/bin/lld",
+            ],
+        },
+    },
+    // NVIDIA's compiler and tools, in a folder laid out like an installed CUDA toolkit.
+    Unpacked {
+        variable: "CUDA_HOME",
+        home: "cuda13/nvidia/cu13",
+        at: "",
+        need: Need {
+            what: "NVIDIA's compiler and fatbin tools",
+            packages: &[],
+            why: "nvcc compiles CUDA sources, ptxas makes cubins of PTX; fatbinary, cuobjdump and nvJitLink judge what we write",
+            elsewhere: "a CUDA toolkit of version 13; set CUDA_HOME to its folder",
+            files: &["bin/nvcc", "bin/ptxas", "bin/fatbinary", "bin/cuobjdump", "nvvm/bin/cicc"],
+        },
+    },
+    PUBLISHED,
+    // A library that Debian built for AMD's GPUs, whose bundle has target IDs with features. It is
+    // only unpacked, because tests only read it.
+    Unpacked {
+        variable: "OFFLOAD_TEST_PUBLISHED",
+        home: "published",
+        at: "librocrand1",
+        need: Need {
+            what: "a library with bundles, of Debian",
+            packages: &["librocrand1"],
+            why: "device code for targets with features, which wheels do not have",
+            elsewhere: "a folder `librocrand1` with the files of this package, in the one that OFFLOAD_TEST_PUBLISHED names",
+            files: &["usr/lib/x86_64-linux-gnu/librocrand.so.1.1"],
+        },
+    },
+];
 
 /// A Rust compiler on LLVM 22 with the targets for GPUs, and the matching sources of `core`. They
 /// are only unpacked, because the project is built with a different Rust. The name of the last
@@ -179,24 +283,24 @@ pub const WINE: Need = Need {
     files: &["x86_64-w64-mingw32-g++"],
 };
 
-/// Packages that run and link programs for a processor: its name, qemu's name for it, and the
-/// prefix of its compiler. See [`WINE`].
+/// Packages that run and link programs for a processor, with its name and qemu's name for it. See
+/// [`WINE`].
 macro_rules! qemu {
-    ($processor:literal, $qemu:literal, $compiler:literal) => {
+    ($name:literal, $qemu:literal) => {
         Need {
-            what: concat!("qemu and the compiler for ", $processor),
-            packages: &["qemu-user-static", concat!("g++-", $compiler)],
-            why: concat!("link programs for ", $processor, " and run them"),
-            elsewhere: concat!("qemu-", $qemu, "-static and ", $compiler, "-g++ in PATH"),
-            files: &[concat!("qemu-", $qemu, "-static"), concat!($compiler, "-g++")],
+            what: concat!("qemu and the compiler for ", $name),
+            packages: &["qemu-user-static", concat!("g++-", $name, "-linux-gnu")],
+            why: concat!("link programs for ", $name, " and run them"),
+            elsewhere: concat!("qemu-", $qemu, "-static and ", $name, "-linux-gnu-g++ in PATH"),
+            files: &[concat!("qemu-", $qemu, "-static"), concat!($name, "-linux-gnu-g++")],
         }
     };
 }
-pub const AARCH64: Need = qemu!("aarch64", "aarch64", "aarch64-linux-gnu");
-pub const RISCV64: Need = qemu!("riscv64", "riscv64", "riscv64-linux-gnu");
-pub const I686: Need = qemu!("i686", "i386", "i686-linux-gnu");
+pub const AARCH64: Need = qemu!("aarch64", "aarch64");
+pub const RISCV64: Need = qemu!("riscv64", "riscv64");
+pub const I686: Need = qemu!("i686", "i386");
 /// The big-endian processor.
-pub const S390X: Need = qemu!("s390x", "s390x", "s390x-linux-gnu");
+pub const S390X: Need = qemu!("s390x", "s390x");
 
 /// Packages that link programs with musl. See [`WINE`].
 pub const MUSL: Need = Need {
@@ -213,113 +317,8 @@ pub const UNWINDER: &str = "libunwind-22-dev";
 /// Wine's program in Debian's package `wine64`, because the program in `PATH` needs a display.
 pub const WINE_PROGRAM: &str = "/usr/lib/wine/wine64";
 
-/// A library that Debian built for AMD's GPUs, whose bundle has target IDs with features. It is
-/// only unpacked, because tests only read it.
-pub const ROC_RAND: Unpacked = Unpacked {
-    variable: "OFFLOAD_TEST_PUBLISHED",
-    home: "published",
-    at: "librocrand1",
-    need: Need {
-        what: "a library with bundles, of Debian",
-        packages: &["librocrand1"],
-        why: "device code for targets with features, which wheels do not have",
-        elsewhere: "a folder `librocrand1` with the files of this package, in the one that OFFLOAD_TEST_PUBLISHED names",
-        files: &["usr/lib/x86_64-linux-gnu/librocrand.so.1.1"],
-    },
-};
-
-/// HIP's headers, AMD's libraries for device code, and the HIP runtime to link with. They are only
-/// unpacked, so that no test finds ROCm in its usual folder.
-pub const ROCM: Unpacked = Unpacked {
-    variable: "OFFLOAD_TEST_ROCM",
-    home: "rocm5",
-    at: "",
-    need: Need {
-        what: "HIP's headers, libraries for devices and runtime",
-        packages: &["libamdhip64-dev", "libamdhip64-5", "rocm-device-libs"],
-        why: "sources that include ROCm's own headers are compiled, and programs linked with its runtime",
-        elsewhere: "set OFFLOAD_TEST_ROCM to a folder that has the files of these packages",
-        files: &[
-            "usr/include/hip/hip_runtime.h",
-            "usr/lib/x86_64-linux-gnu/amdgcn/bitcode/ocml.bc",
-            "usr/lib/x86_64-linux-gnu/libamdhip64.so.5",
-        ],
-    },
-};
-
-/// The oldest supported compilers (docs/guide/src/build.md) that Debian 12 has. They are unpacked,
-/// so that no other test finds them.
-pub const OLDEST: Unpacked = Unpacked {
-    variable: "OFFLOAD_TEST_OLDEST",
-    home: "oldest",
-    at: "",
-    need: Need {
-        what: "the oldest clang and g++",
-        packages: &[
-            "clang-15",
-            "libclang-cpp15",
-            "libllvm15",
-            "libclang-common-15-dev",
-            "lld-15",
-            "g++-11",
-            "gcc-11",
-            "cpp-11",
-            "libgcc-11-dev",
-            "libstdc++-11-dev",
-        ],
-        why: "compile kernels for all targets, as the newest do",
-        elsewhere: "set OFFLOAD_TEST_OLDEST to a folder that has the files of these packages",
-        files: &["usr/lib/llvm-15/bin/clang", "usr/lib/llvm-15/bin/lld", "usr/bin/g++-11"],
-    },
-};
-
-/// Versions of clang in Debian 12 between the oldest and LLVM 22. Users have these versions, and
-/// each supports different targets. They are only unpacked, so that no other test finds them.
-pub const CLANGS: Unpacked = Unpacked {
-    variable: "OFFLOAD_TEST_CLANGS",
-    home: "clangs",
-    at: "",
-    need: Need {
-        what: "clang 16 and clang 19",
-        packages: &[
-            "clang-16",
-            "libclang-cpp16",
-            "libllvm16",
-            "libclang-common-16-dev",
-            "lld-16",
-            "clang-19",
-            "libclang-cpp19",
-            "libllvm19",
-            "libclang-common-19-dev",
-            "lld-19",
-        ],
-        why: "compile the README's package and the targets that each knows",
-        elsewhere: "set OFFLOAD_TEST_CLANGS to a folder that has the files of these packages",
-        files: &[
-            "usr/lib/llvm-16/bin/clang",
-            "usr/lib/llvm-16/bin/lld",
-            "usr/lib/llvm-19/bin/clang",
-            "usr/lib/llvm-19/bin/lld",
-        ],
-    },
-};
-
-/// NVIDIA's compiler and tools, in a folder laid out like an installed CUDA toolkit.
-pub const CUDA: Unpacked = Unpacked {
-    variable: "CUDA_HOME",
-    home: "cuda13/nvidia/cu13",
-    at: "",
-    need: Need {
-        what: "NVIDIA's compiler and fatbin tools",
-        packages: &[],
-        why: "nvcc compiles CUDA sources, ptxas makes cubins of PTX; fatbinary, cuobjdump and nvJitLink judge what we write",
-        elsewhere: "a CUDA toolkit of version 13; set CUDA_HOME to its folder",
-        files: &["bin/nvcc", "bin/ptxas", "bin/fatbinary", "bin/cuobjdump", "nvvm/bin/cicc"],
-    },
-};
-
 /// Programs and libraries that other projects have published.
-pub const PUBLISHED: Unpacked = Unpacked {
+const PUBLISHED: Unpacked = Unpacked {
     variable: "OFFLOAD_TEST_PUBLISHED",
     home: "published",
     at: "",
@@ -337,10 +336,6 @@ pub fn lychee() -> PathBuf {
     let wheel = PUBLISHED.wheels().into_iter().find(|it| it.folder == "published/lychee");
     PUBLISHED.folder().join("lychee").join(wheel.expect("the list has this wheel").files[0])
 }
-
-/// Everything that set-up unpacks into `.tools`.
-pub const UNPACKED: [&Unpacked; 7] =
-    [&ROC_OBJ, &ROCM, &OLDEST, &CLANGS, &CUDA, &PUBLISHED, &ROC_RAND];
 
 /// The folder of Debian's LLVM 22, which has the programs under their plain names.
 const LLVM: &str = "/usr/lib/llvm-22/bin";
