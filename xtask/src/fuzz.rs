@@ -3,7 +3,7 @@
 //! which code ran.
 
 use crate::files;
-use crate::run::{self, Failure, Result};
+use crate::run::{self, Failure, Result, fail};
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -31,11 +31,8 @@ pub fn command(seconds: &str, names: &[&str]) -> Result {
             targets.join(", ")
         )));
     }
-    let Some(host) = nightly_host() else {
-        return Err(Failure::Failed(
-            "fuzzing takes a nightly compiler: rustup toolchain install nightly".to_owned(),
-        ));
-    };
+    let host = nightly_host()
+        .ok_or("fuzzing takes a nightly compiler: rustup toolchain install nightly")?;
     let all: Vec<&str> = targets.iter().map(String::as_str).collect();
     run(&host, if names.is_empty() { &all } else { names }, seconds)
 }
@@ -53,10 +50,8 @@ pub fn in_ci() -> Result {
 
 /// Returns the name of the nightly compiler for this machine, if it is installed.
 fn nightly_host() -> Option<String> {
-    let mut rustc = Command::new("rustup");
-    let (status, host) =
-        run::stdout(rustc.args("run nightly rustc --print host-tuple".split(' '))).ok()?;
-    status.success().then(|| host.trim().to_owned())
+    let mut rustc = run::command("rustup", "run nightly rustc --print host-tuple");
+    Some(run::output(&mut rustc).ok()?.trim().to_owned())
 }
 
 /// Returns the names of the fuzz targets.
@@ -70,8 +65,8 @@ fn targets() -> Result<Vec<String>> {
 
 fn run(host: &str, names: &[&str], seconds: &str) -> Result {
     let target = run::workspace().join("target/fuzz");
-    let mut build = Command::new("rustup");
-    build.args("run nightly cargo build --release --locked --offline --quiet --target".split(' '));
+    let build = "run nightly cargo build --release --locked --offline --quiet --target";
+    let mut build = run::command("rustup", build);
     build.arg(host).arg("--manifest-path").arg(run::workspace().join("fuzz/Cargo.toml"));
     build.arg("--target-dir").arg(&target).env("RUSTFLAGS", RUSTFLAGS);
     run::check(build.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN"))?;
@@ -86,7 +81,7 @@ fn run(host: &str, names: &[&str], seconds: &str) -> Result {
             }
             let ended = running.into_iter().map(|it| it.join().expect("the thread does not panic"));
             let failed: Vec<String> = ended.filter_map(Result::err).map(Failure::text).collect();
-            if failed.is_empty() { Ok(()) } else { Err(Failure::Failed(failed.join("\n"))) }
+            if failed.is_empty() { Ok(()) } else { fail(failed.join("\n")) }
         })?;
     }
     Ok(())
@@ -103,18 +98,15 @@ fn fuzz(name: &str, programs: &Path, target: &Path, seconds: &str) -> Result {
     fuzz.arg(format!("-max_total_time={seconds}")).args(LIMITS).arg("-print_final_stats=1");
     fuzz.arg(format!("-artifact_prefix={}/", failed.display()));
     fuzz.arg(&found).arg(run::workspace().join("tests/corpus"));
-    let output = fuzz.output().map_err(|error| {
-        Failure::Failed(format!("`{}` does not start: {error}", run::line(&fuzz)))
-    })?;
+    let output = fuzz.output();
+    let output =
+        output.map_err(|error| format!("`{}` does not start: {error}", run::line(&fuzz)))?;
     let log = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         let start = log.lines().count().saturating_sub(40);
         let end: Vec<&str> = log.lines().skip(start).collect();
-        return Err(Failure::Failed(format!(
-            "fuzz target {name} found something ({}):\n{}",
-            output.status,
-            end.join("\n")
-        )));
+        let (status, end) = (output.status, end.join("\n"));
+        return fail(format!("fuzz target {name} found something ({status}):\n{end}"));
     }
     let figure =
         |of: &str| log.lines().find_map(|line| line.strip_prefix(of)).unwrap_or("?").trim();

@@ -1,22 +1,20 @@
 //! `prebuilt`: makes the examples' GPU images for machines without GPU compilers.
 
-use crate::run::{self, Failure, Result};
+use crate::run::{self, Result, fail};
 use crate::rust_kernels;
 use crate::setup::{self, Scope, Setup};
 use std::path::Path;
-use std::process::Command;
 
-/// The workspaces, with their packages that have a prebuilt set.
+/// The workspaces, with their packages that have a prebuilt set, separated by commas.
 const PACKAGES: [(&str, &str); 2] = [
     ("Cargo.toml", "saxpy"),
     (
         "examples/Cargo.toml",
-        "cuda-vector-add hip-vector-add kernel-tests kernels-by-name module-library one-source several-gpus",
+        "cuda-vector-add,hip-vector-add,kernel-tests,kernels-by-name,module-library,one-source,several-gpus",
     ),
 ];
 /// The package with kernels in Rust, for which set-up installs no compiler.
 const RUST: &str = "rust-kernels";
-const FOLDERS: &str = "examples/*/prebuilt";
 
 /// Runs `cargo xtask prebuilt`; with `--check`, fails if git then sees a difference.
 pub fn command(check: bool) -> Result {
@@ -32,35 +30,26 @@ pub fn command(check: bool) -> Result {
             "xtask prebuilt: {RUST} is skipped: `cargo xtask rust-kernels` fetches the compiler that it needs"
         ),
     }
-    if check { unchanged() } else { Ok(()) }
+    if !check {
+        return Ok(());
+    }
+    let mut git = run::command("git", "status --porcelain -- examples/*/prebuilt");
+    let changes = run::output(git.current_dir(run::workspace()))?;
+    if changes.is_empty() {
+        return Ok(());
+    }
+    fail(format!(
+        "the prebuilt images are older than their sources: commit what `cargo xtask prebuilt` wrote\n{changes}"
+    ))
 }
 
 /// Makes the prebuilt sets of these packages; `rustc` compiles kernels in Rust.
 fn update(setup: &Setup, manifest: &str, packages: &str, rustc: Option<&Path>) -> Result {
-    let packages: Vec<&str> = packages.split(' ').flat_map(|it| ["--package", it]).collect();
+    let packages =
+        format!("--manifest-path {manifest} --package {packages}").replace(',', " --package ");
     // Remove the build scripts' outputs, so that they run even if Cargo finds them fresh.
-    run::check(
-        setup
-            .cargo()
-            .args(["clean", "--quiet", "--release", "--manifest-path", manifest])
-            .args(&packages),
-    )?;
-    let mut build = setup.cargo();
-    build.args(["build", "--release", "--locked", "--manifest-path", manifest]).args(&packages);
-    if let Some(rustc) = rustc {
-        build.env("OFFLOAD_RUSTC", rustc);
-    }
+    run::check(&mut setup.cargo(&format!("clean --quiet --release {packages}")))?;
+    let mut build = setup.cargo(&format!("build --release --locked {packages}"));
+    build.envs(rustc.map(|rustc| ("OFFLOAD_RUSTC", rustc)));
     run::check(build.env("OFFLOAD_PREBUILT", "update"))
-}
-
-fn unchanged() -> Result {
-    let mut git = Command::new("git");
-    git.current_dir(run::workspace()).args(["status", "--porcelain", "--", FOLDERS]);
-    let changes = run::output(&mut git)?;
-    if changes.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::Failed(format!(
-        "the prebuilt images are older than their sources: commit what `cargo xtask prebuilt` wrote\n{changes}"
-    )))
 }

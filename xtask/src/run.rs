@@ -73,11 +73,19 @@ pub fn workspace() -> PathBuf {
     Path::new(&own).parent().map_or_else(PathBuf::new, Path::to_path_buf)
 }
 
-/// Returns a command for the `cargo` that runs this program, in the workspace's folder.
-pub fn cargo() -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(workspace());
+/// Returns a command with arguments that are separated by spaces.
+pub fn command(program: impl AsRef<OsStr>, args: &str) -> Command {
+    let mut command = Command::new(program);
+    command.args(args.split_whitespace());
     command
+}
+
+/// Returns a command for the `cargo` that runs this program, in the workspace's folder. Spaces
+/// separate the arguments.
+pub fn cargo(args: &str) -> Command {
+    let mut cargo = command(var("CARGO").unwrap_or_else(|| "cargo".into()), args);
+    cargo.current_dir(workspace());
+    cargo
 }
 
 /// Runs a command, and shows its output to the user.
@@ -112,7 +120,7 @@ pub fn check(command: &mut Command) -> Result {
     if status.success() {
         return Ok(());
     }
-    Err(Failure::Failed(format!("`{}` failed ({status})", line(command))))
+    fail(format!("`{}` failed ({status})", line(command)))
 }
 
 /// Runs a command, and returns its exit status and standard output. Discards standard error. The
@@ -129,7 +137,7 @@ pub fn output(command: &mut Command) -> Result<String> {
     if status.success() {
         return Ok(text);
     }
-    Err(Failure::Failed(format!("`{}` failed ({status}):\n{text}", line(command))))
+    fail(format!("`{}` failed ({status}):\n{text}", line(command)))
 }
 
 /// Whether a command starts and succeeds. Its output is discarded.
@@ -160,11 +168,6 @@ pub fn on_path(program: &str) -> Option<PathBuf> {
 /// Returns an environment variable that is set and not empty.
 pub fn var(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
-}
-
-/// Returns Cargo's folder for registry packages.
-pub fn cargo_home() -> Option<PathBuf> {
-    var("CARGO_HOME").map(PathBuf::from).or_else(|| Some(Path::new(&var("HOME")?).join(".cargo")))
 }
 
 /// Whether this is a CI run. In CI, no user can answer questions, and nothing may be skipped.

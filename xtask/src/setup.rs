@@ -47,10 +47,11 @@ pub fn prepare(scope: Scope) -> Result<Setup> {
 }
 
 impl Setup {
-    /// Returns `cargo` with the variables of the installed tools. All steps use the same
-    /// environment, because a change would run build scripts again.
-    pub fn cargo(&self) -> Command {
-        let mut cargo = run::cargo();
+    /// Returns `cargo` with the variables of the installed tools, and with arguments that are
+    /// separated by spaces. All steps use the same environment, because a change would run build
+    /// scripts again.
+    pub fn cargo(&self, args: &str) -> Command {
+        let mut cargo = run::cargo(args);
         cargo.envs(self.environment.iter().map(|(name, value)| (name, value)));
         cargo
     }
@@ -180,8 +181,7 @@ const MANIFESTS: [&str; 7] = [
 
 /// Downloads the crates in a lock file, because tests, fuzz targets and examples are built offline.
 fn crates(is_check: bool, manifest: &str) -> Result {
-    let mut fetch = run::cargo();
-    fetch.args(["fetch", "--locked", "--quiet", "--manifest-path", manifest]);
+    let mut fetch = run::cargo(&format!("fetch --locked --quiet --manifest-path {manifest}"));
     let why = "the tests run Cargo offline and need every crate that the lock file names";
     run::check(fetch.args(is_check.then_some("--offline")))
         .map_err(|failure| format!("{}:\n  {why}\n", failure.text()).into())

@@ -39,8 +39,8 @@ const FEATURES: &str = "--features=offload-tools/drop-in,offload-build/compressi
 pub fn run_with(setup: &Setup, args: &[&str], variables: &[(&str, &str)]) -> Result {
     let path = run::workspace().join("target/test-times");
     files::write(&path, "")?;
-    let mut cargo = setup.cargo();
-    cargo.arg("test").envs(variables.iter().copied()).env(RECORD, &path);
+    let mut cargo = setup.cargo("test");
+    cargo.envs(variables.iter().copied()).env(RECORD, &path);
     let own = args.split(|arg| *arg == "--").next().unwrap_or_default();
     let is_given =
         |starts: &[&str]| own.iter().any(|arg| starts.iter().any(|it| arg.starts_with(it)));

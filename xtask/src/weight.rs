@@ -4,11 +4,10 @@
 //! load, so CI compares them with a budget. `cargo xtask bench run cold` measures the seconds.
 
 use crate::files;
-use crate::run::{self, Failure, Result};
+use crate::run::{self, Result, fail};
 use crate::setup::Setup;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
 
 /// Flags added to rustc's. With one codegen unit per crate, each crate is one file. With several
 /// units, a generic function that several of them need would be counted several times.
@@ -43,9 +42,11 @@ pub fn command(setup: &Setup) -> Result {
     for (path, text) in files::readme_package()? {
         files::write(&package.join(path), &text)?;
     }
-    let mut cargo = setup.cargo();
-    cargo.args(["build", "--quiet", "--offline"]).current_dir(&package);
-    cargo.env("CARGO_TARGET_DIR", folder.join("target")).env("CARGO_INCREMENTAL", "0");
+    let mut cargo = setup.cargo("build --quiet --offline");
+    cargo
+        .current_dir(&package)
+        .env("CARGO_TARGET_DIR", folder.join("target"))
+        .env("CARGO_INCREMENTAL", "0");
     cargo.env("RUSTFLAGS", FLAGS).env_remove("CARGO_ENCODED_RUSTFLAGS");
     eprintln!("xtask weight: RUSTFLAGS=\"{FLAGS}\" cargo build, in {}", package.display());
     run::check(&mut cargo)?;
@@ -55,9 +56,14 @@ pub fn command(setup: &Setup) -> Result {
         all.extend(files::list(&script)?);
     }
     all.retain(|path| path.extension().is_some_and(|extension| extension == "ll"));
-    let (mut crates, mut functions) = (BTreeMap::new(), BTreeMap::new());
+    let mut crates: BTreeMap<_, Weight> = BTreeMap::new();
+    let mut functions: BTreeMap<_, Weight> = BTreeMap::new();
     for file in all {
-        count(&file, &mut crates, &mut functions)?;
+        let of_crate = crates.entry(row(&files::name(&file))).or_default();
+        for (path, lines) in functions_in(&files::read(&file)?) {
+            of_crate.add(lines);
+            functions.entry(path).or_default().add(lines);
+        }
     }
     print!("{}", heaviest(&functions));
     let (table, over) = compare(&crates);
@@ -65,43 +71,37 @@ pub fn command(setup: &Setup) -> Result {
     if over.is_empty() {
         return Ok(());
     }
-    Err(Failure::Failed(format!(
+    fail(format!(
         "{} more lines of LLVM IR than CONTRIBUTING.md allows (\"Weight\"): write the code so that rustc compiles less of it, \
          or raise the budget there and say why in the commit",
         over.join(" and ")
-    )))
+    ))
 }
 
-/// Adds a crate's functions. A function consists of the lines from `define` to a line with `}`. The
-/// comment before a function contains its path, which is the same for all copies of a generic
-/// function.
-fn count(
-    file: &Path,
-    crates: &mut BTreeMap<String, Weight>,
-    functions: &mut BTreeMap<String, Weight>,
-) -> Result {
-    let name = file.file_stem().unwrap_or_default().to_string_lossy();
-    let name = name.rsplit_once('-').map_or(&*name, |(name, _hash)| name);
-    let of_crate = crates.entry(name.to_owned()).or_default();
-    let (mut path, mut lines) = ("", 0);
-    let text = files::read(file)?;
+/// Returns the row of a crate: its name, or [`OTHERS`]. A file's name has the crate's name and a hash.
+fn row(file: &str) -> &'static str {
+    let name = file.rsplit_once('-').map_or(file, |(name, _hash)| name);
+    budgets().map(|(row, _)| row).find(|row| row.replace('-', "_") == name).unwrap_or(OTHERS)
+}
+
+/// Returns the paths of functions with their lines: from `define` to a line with `}`. The comment
+/// before a function contains its path, which is the same for all copies of a generic function.
+fn functions_in(text: &str) -> Vec<(String, usize)> {
+    let (mut functions, mut path, mut lines) = (Vec::new(), "", 0);
     for line in text.lines() {
-        let comment = line.strip_prefix("; ").filter(|it| !it.starts_with("Function Attrs"));
-        if lines == 0
-            && let Some(comment) = comment
+        if lines > 0 || line.starts_with("define ") {
+            lines += 1;
+        } else if let Some(comment) = line.strip_prefix("; ")
+            && !comment.starts_with("Function Attrs")
         {
             path = comment;
         }
-        if lines > 0 || line.starts_with("define ") {
-            lines += 1;
-        }
         if line == "}" && lines > 0 {
-            of_crate.add(lines);
-            functions.entry(path.to_owned()).or_default().add(lines);
+            functions.push((path.to_owned(), lines));
             lines = 0;
         }
     }
-    Ok(())
+    functions
 }
 
 /// Returns a table of the largest generic functions. All copies of a function share a row.
@@ -116,17 +116,10 @@ fn heaviest(functions: &BTreeMap<String, Weight>) -> String {
 }
 
 /// Returns the table of crates with their budgets, and which crates exceed them.
-fn compare(crates: &BTreeMap<String, Weight>) -> (String, Vec<String>) {
-    let mut rows: BTreeMap<&str, Weight> = BTreeMap::new();
-    for (name, weight) in crates {
-        let ours = budgets().map(|(name, _)| name).find(|own| own.replace('-', "_") == *name);
-        let row = rows.entry(ours.unwrap_or(OTHERS)).or_default();
-        row.lines += weight.lines;
-        row.copies += weight.copies;
-    }
+fn compare(crates: &BTreeMap<&str, Weight>) -> (String, Vec<String>) {
     let mut table = format!("{:<20} {:>9} {:>9} {:>9}\n", "crate", "functions", "lines", "budget");
     let mut over = Vec::new();
-    for (name, Weight { lines, copies }) in &rows {
+    for (name, Weight { lines, copies }) in crates {
         let budget = budgets().find(|(row, _)| row == name).map_or(0, |(_, lines)| lines);
         let mark = if *lines > budget { "  over its budget" } else { "" };
         let _ = writeln!(table, "{name:<20} {copies:>9} {lines:>9} {budget:>9}{mark}");
@@ -134,7 +127,7 @@ fn compare(crates: &BTreeMap<String, Weight>) -> (String, Vec<String>) {
             over.push(format!("{name} has {}", lines - budget));
         }
     }
-    let sum: usize = rows.values().map(|weight| weight.lines).sum();
+    let sum: usize = crates.values().map(|weight| weight.lines).sum();
     let _ = writeln!(table, "{:<20} {:>9} {sum:>9}", "all", "");
     (table, over)
 }
@@ -153,7 +146,8 @@ mod tests {
     fn too_many_lines_are_said() {
         let weight = |lines| Weight { lines, copies: 1 };
         let (name, budget) = budgets().next().expect("CONTRIBUTING.md has the table");
-        let crates = [(name.replace('-', "_"), weight(budget + 2))].into();
+        let crates =
+            [(row(&format!("{}-1a2b.ll", name.replace('-', "_"))), weight(budget + 2))].into();
         let (table, over) = compare(&crates);
         assert!(table.contains("over its budget"), "{table}");
         assert_eq!(over, [format!("{name} has 2")]);

@@ -104,6 +104,5 @@ fn static_library(builds: &Builds<'_>) -> Result {
 /// Builds the command lines for the host. Also builds them for this machine, as the reference.
 fn build_tools(builds: &Builds<'_>) -> Result {
     run::check(&mut builds.cargo(&format!("build --quiet {TOOLS} --bins")))?;
-    let own = format!("build --quiet --locked {TOOLS} --bins");
-    run::check(builds.setup.cargo().args(own.split(' ')))
+    run::check(&mut builds.setup.cargo(&format!("build --quiet --locked {TOOLS} --bins")))
 }

@@ -219,16 +219,14 @@ impl Builds<'_> {
     /// Returns `cargo COMMAND --target ...`, with the variables that the host needs. `command` may
     /// have options, which are separated by spaces.
     pub fn cargo(&self, command: &str) -> Command {
-        let mut cargo = self.setup.cargo();
+        let (command, options) = command.split_once(' ').unwrap_or((command, ""));
+        let words = format!("{command} --locked --target {} {options}", self.host.target);
+        let mut cargo = self.setup.cargo(&words);
         sysroot::lead(&mut cargo);
-        let mut words = command.split(' ');
         cargo
             .envs(self.host.environment())
             .env_remove("DISPLAY")
-            .env("CARGO_TARGET_DIR", target_folder())
-            .args(words.next())
-            .args(["--locked", "--target", self.host.target])
-            .args(words);
+            .env("CARGO_TARGET_DIR", target_folder());
         cargo
     }
 

@@ -45,12 +45,12 @@ pub fn make_std(host: &Host) -> Result {
     let folder = run::workspace().join("target/elsewhere/std");
     files::write(&folder.join("src/lib.rs"), "#![no_std]\n")?;
     files::write(&folder.join("Cargo.toml"), EMPTY)?;
-    let mut cargo = run::cargo();
+    let mut cargo = run::cargo(
+        "build --quiet --release -Z build-std=std,panic_unwind,panic_abort,test,proc_macro \
+         --target-dir target --target",
+    );
     lead(&mut cargo);
-    let build = "build --quiet --release -Z build-std=std,panic_unwind,panic_abort,test,proc_macro \
-                 --target-dir target --target";
-    cargo.current_dir(&folder).env("RUSTC_BOOTSTRAP", "1");
-    run::check(cargo.args(build.split(' ')).arg(target))?;
+    run::check(cargo.arg(target).current_dir(&folder).env("RUSTC_BOOTSTRAP", "1"))?;
     let built = folder.join("target").join(target).join("release/deps");
     files::make(&library, |new| {
         for file in files::list(&built)? {

@@ -378,12 +378,9 @@ impl Unpacked {
                 .is_ok_and(|part| wheel.is_in(&folder.join(part))),
             None => wheel.is_here(),
         };
-        self.is_unpacked(&self.folder()) && self.wheels().iter().all(is_here)
-    }
-
-    /// Whether the files are in this folder.
-    pub fn is_unpacked(&self, folder: &Path) -> bool {
+        let folder = self.folder();
         self.need.files.iter().all(|file| folder.join(file).is_file())
+            && self.wheels().iter().all(is_here)
     }
 
     /// Returns the wheels with the files. Returns none if the files come from packages.
