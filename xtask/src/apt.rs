@@ -66,34 +66,29 @@ pub fn unpack(packages: &[&'static str], folder: &Path) -> Result {
 /// Downloads packages of a different Debian release, such as `bullseye`, from the same mirror, and
 /// unpacks them into a folder.
 pub fn unpack_of(release: &str, packages: &[&'static str], folder: &Path) -> Result {
-    let mut targets = Command::new("apt-get");
-    targets.args(["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]);
-    let (_, mirrors) = run::stdout(&mut targets)?;
+    let mut targets = run::command("apt-get", "indextargets --format $(REPO_URI)");
+    let (_, mirrors) = run::stdout(targets.arg("Created-By: Packages"))?;
     // Skip other sources, such as security updates, because their releases have different names.
     let mirror = mirrors.lines().find(|it| it.trim_end_matches('/').ends_with("/debian"));
     let mirror =
         mirror.ok_or("apt knows no mirror of Debian (`apt-get update` reads its lists)")?;
     let sources = folder.with_extension("list");
     files::write(&sources, &format!("deb {mirror} {release} main\n"))?;
-    let options = [
-        format!("Dir::Etc::sourcelist={}", sources.display()),
-        "Dir::Etc::sourceparts=/dev/null".to_owned(),
-    ];
+    let sources = format!("Dir::Etc::sourcelist={}", sources.display());
     // Without the release, apt would prefer the newer versions of the installed release.
     let packages: Vec<String> = packages.iter().map(|it| format!("{it}/{release}")).collect();
-    unpack_with(&options, &packages, folder)
+    unpack_with(&[&sources, "Dir::Etc::sourceparts=/dev/null"], &packages, folder)
 }
 
 /// Downloads packages with these apt-get options, and unpacks them into a folder. Uses separate
 /// package lists, so that the system's lists stay unchanged.
-pub fn unpack_with(options: &[String], packages: &[String], folder: &Path) -> Result {
+pub fn unpack_with(options: &[&str], packages: &[String], folder: &Path) -> Result {
     let lists = folder.with_extension("lists");
     files::create(&lists.join("partial"))?;
     let state = format!("Dir::State::lists={}", lists.display());
-    let own = [state.as_str(), "Dir::Cache::pkgcache=", "Dir::Cache::srcpkgcache="];
-    let options = own.into_iter().chain(options.iter().map(String::as_str));
+    let own = [&*state, "Dir::Cache::pkgcache=", "Dir::Cache::srcpkgcache="];
     let mut command = vec!["-q"];
-    command.extend(options.flat_map(|option| ["-o", option]));
+    command.extend(own.iter().chain(options).flat_map(|option| ["-o", option]));
     // Some sources may lack an architecture, which apt reports as an error.
     run::status(Command::new("apt-get").args(&command).arg("update"))?;
     command.push("download");
@@ -125,9 +120,8 @@ done";
 
 /// Returns the packages that apt can install, and the others.
 fn known<'a>(packages: &[&'a str]) -> Result<(Vec<&'a str>, Vec<&'a str>)> {
-    let mut show = Command::new("apt-cache");
-    show.env("LC_ALL", "C").args(["show", "--no-all-versions"]);
-    divide(packages, &mut show, "Package: NAME")
+    let mut show = run::command("apt-cache", "show --no-all-versions");
+    divide(packages, show.env("LC_ALL", "C"), "Package: NAME")
 }
 
 /// Returns the command's words before `apt-get`: `sudo`, unless the user is root.

@@ -1,17 +1,17 @@
 //! `prebuilt`: makes the examples' GPU images for machines without GPU compilers.
 
 use crate::run::{self, Result, fail};
-use crate::rust_kernels;
-use crate::setup::{self, Scope, Setup};
-use std::path::Path;
+use crate::setup::{self, Scope};
+use crate::{rust_kernels, tools};
 
 /// The workspaces, with their packages that have a prebuilt set, separated by commas.
-const PACKAGES: [(&str, &str); 2] = [
+const PACKAGES: [(&str, &str); 3] = [
     ("Cargo.toml", "saxpy"),
     (
         "examples/Cargo.toml",
         "cuda-vector-add,hip-vector-add,kernel-tests,kernels-by-name,module-library,one-source,several-gpus",
     ),
+    ("examples/Cargo.toml", RUST),
 ];
 /// The package with kernels in Rust, for which set-up installs no compiler.
 const RUST: &str = "rust-kernels";
@@ -21,14 +21,22 @@ pub fn command(check: bool) -> Result {
     // A missing tool is an error: images that cannot be compiled would stay unchanged, so the set
     // would mix old and new images.
     let setup = setup::run(false, Scope::All).complete()?;
-    for (manifest, packages) in PACKAGES {
-        update(&setup, manifest, packages, None)?;
-    }
-    match rust_kernels::rustc()? {
-        Some(rustc) => update(&setup, "examples/Cargo.toml", RUST, Some(&rustc))?,
-        None => eprintln!(
-            "xtask prebuilt: {RUST} is skipped: `cargo xtask rust-kernels` fetches the compiler that it needs"
-        ),
+    for (manifest, names) in PACKAGES {
+        let packages = names.replace(',', " --package ");
+        let packages = format!("--manifest-path {manifest} --package {packages}");
+        let mut build = setup.cargo(&format!("build --release --locked {packages}"));
+        if names == RUST {
+            if !tools::RUST_GPU.is_complete() {
+                eprintln!(
+                    "xtask prebuilt: {RUST} is skipped: `cargo xtask rust-kernels` fetches the compiler that it needs"
+                );
+                continue;
+            }
+            build.env("OFFLOAD_RUSTC", rust_kernels::rustc()?);
+        }
+        // Remove the build scripts' outputs, so that they run even if Cargo finds them fresh.
+        run::check(&mut setup.cargo(&format!("clean --quiet --release {packages}")))?;
+        run::check(build.env("OFFLOAD_PREBUILT", "update"))?;
     }
     if !check {
         return Ok(());
@@ -41,15 +49,4 @@ pub fn command(check: bool) -> Result {
     fail(format!(
         "the prebuilt images are older than their sources: commit what `cargo xtask prebuilt` wrote\n{changes}"
     ))
-}
-
-/// Makes the prebuilt sets of these packages; `rustc` compiles kernels in Rust.
-fn update(setup: &Setup, manifest: &str, packages: &str, rustc: Option<&Path>) -> Result {
-    let packages =
-        format!("--manifest-path {manifest} --package {packages}").replace(',', " --package ");
-    // Remove the build scripts' outputs, so that they run even if Cargo finds them fresh.
-    run::check(&mut setup.cargo(&format!("clean --quiet --release {packages}")))?;
-    let mut build = setup.cargo(&format!("build --release --locked {packages}"));
-    build.envs(rustc.map(|rustc| ("OFFLOAD_RUSTC", rustc)));
-    run::check(build.env("OFFLOAD_PREBUILT", "update"))
 }

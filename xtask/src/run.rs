@@ -154,7 +154,10 @@ pub fn line(command: &Command) -> String {
             words.push(format!("{}={}", name.to_string_lossy(), word(value)));
         }
     }
-    words.push(word(program_name(command.get_program())));
+    // Cargo is started by its full path, but users type only its name.
+    let program = Path::new(command.get_program());
+    let is_cargo = program.file_name().is_some_and(|name| name == "cargo");
+    words.push(word(if is_cargo { OsStr::new("cargo") } else { program.as_os_str() }));
     words.extend(command.get_args().map(word));
     words.join(" ")
 }
@@ -177,13 +180,6 @@ pub fn is_ci() -> bool {
 
 fn cannot_start(command: &Command, error: &std::io::Error) -> Failure {
     Failure::Failed(format!("cannot start `{}`: {error}", line(command)))
-}
-
-/// Returns a program's name for messages, without its folder. Cargo is started by its full path,
-/// but users type only its name.
-fn program_name(program: &OsStr) -> &OsStr {
-    let name = Path::new(program).file_name().unwrap_or(program);
-    if name == "cargo" { name } else { program }
 }
 
 fn word(word: &OsStr) -> String {

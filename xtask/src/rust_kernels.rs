@@ -40,17 +40,14 @@ pub fn in_ci(setup: &Setup) -> Result {
 }
 
 /// Writes a script that starts the compiler, which needs the folder of its libraries. Returns the
-/// script's path; `None` if the compiler is not unpacked.
-pub fn rustc() -> Result<Option<PathBuf>> {
-    if !tools::RUST_GPU.is_complete() {
-        return Ok(None);
-    }
+/// script's path.
+pub fn rustc() -> Result<PathBuf> {
     let script = run::workspace().join("target/xtask/rustc");
     let usr = tools::RUST_GPU.folder().join("usr").display().to_string();
     let text =
         format!("LD_LIBRARY_PATH='{usr}/lib/x86_64-linux-gnu' exec '{usr}/bin/rustc' \"$@\"\n");
     files::write_script(&script, &text)?;
-    Ok(Some(script))
+    Ok(script)
 }
 
 fn test(setup: &Setup) -> Result {

@@ -43,23 +43,25 @@ const ENTRIES: [(&str, &str); 4] = [
 pub fn run(builds: &Builds<'_>, row: &mut Row) {
     let folder = run::workspace().join("target/elsewhere/compare");
     let (here, there) = (folder.join("x86-64"), folder.join(builds.host.name));
-    if let Err(failure) = prepare(&here).and_then(|()| prepare(&there)) {
-        return row.check("the command lines", Err(failure));
-    }
+    let files = match prepare(&here).and_then(|_| prepare(&there)) {
+        Ok(files) => files,
+        Err(failure) => return row.check("the command lines", Err(failure)),
+    };
     for line in LINES.lines() {
         let line = ENTRIES.iter().fold(line.to_owned(), |line, (name, id)| line.replace(name, id));
-        row.check(&line, compare(builds, &line, &here, &there));
+        row.check(&line, compare(builds, &line, &files, &here, &there));
     }
 }
 
-fn compare(builds: &Builds<'_>, line: &str, here: &Path, there: &Path) -> Result {
+fn compare(builds: &Builds<'_>, line: &str, files: &str, here: &Path, there: &Path) -> Result {
     let (name, words) = line.split_once(' ').unwrap_or((line, ""));
+    let words = words.replace("FILES", files);
     let own = Command::new(run::workspace().join("target/debug").join(name));
-    let expected = outcome(own, here, words, "/dev/null")?;
+    let expected = outcome(own, here, &words.replace("NULL", "/dev/null"))?;
     let runner = builds.host.runner;
     let program = builds.program(&builds.programs().join(format!("{name}{}", runner.exe())));
     let null = if runner.is_windows() { "NUL" } else { "/dev/null" };
-    let found = outcome(program, there, words, null)?;
+    let found = outcome(program, there, &words.replace("NULL", null))?;
     if expected.0 != found.0 {
         return fail(format!("status {:?} in place of {:?}: {}", found.0, expected.0, found.2));
     }
@@ -75,29 +77,23 @@ fn compare(builds: &Builds<'_>, line: &str, here: &Path, there: &Path) -> Result
 fn outcome(
     mut command: Command,
     folder: &Path,
-    line: &str,
-    null: &str,
+    words: &str,
 ) -> Result<(Option<i32>, String, String)> {
-    let mut find = Command::new("find");
-    let corpus = run::output(find.current_dir(folder).args(["corpus", "-type", "f"]))?;
-    let mut corpus: Vec<&str> = corpus.lines().collect();
-    corpus.sort_unstable();
-    for word in line.split(' ') {
-        match word {
-            "FILES" => command.args(&corpus),
-            _ => command.arg(word.replace("NULL", null)),
-        };
-    }
-    let output = command.current_dir(folder).output().map_err(|error| error.to_string())?;
+    command.args(words.split(' ')).current_dir(folder);
+    let output = command.output().map_err(|error| error.to_string())?;
     let printed = String::from_utf8_lossy(&output.stdout).replace("\\\\", "/").replace('\\', "/");
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     Ok((output.status.code(), printed, errors))
 }
 
-/// Makes a folder that contains only the corpus.
-fn prepare(folder: &Path) -> Result {
+/// Makes a folder that contains only the corpus. Returns the paths of its files, with spaces between.
+fn prepare(folder: &Path) -> Result<String> {
     files::remove(folder)?;
     files::create(folder)?;
-    let mut copy = Command::new("cp");
-    run::check(copy.arg("-r").arg(run::workspace().join("tests/corpus")).arg(folder))
+    let corpus = run::workspace().join("tests/corpus");
+    run::check(Command::new("cp").arg("-r").arg(corpus).arg(folder))?;
+    let files = run::output(run::command("find", "corpus -type f").current_dir(folder))?;
+    let mut files: Vec<&str> = files.lines().collect();
+    files.sort_unstable();
+    Ok(files.join(" "))
 }

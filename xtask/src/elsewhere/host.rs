@@ -120,7 +120,7 @@ impl Host {
     /// Returns the name of the C compiler.
     pub fn compiler(&self) -> String {
         match self.runner {
-            Musl | StaticMusl => MUSL_CC.to_owned(),
+            Musl | StaticMusl => "musl-gcc".to_owned(),
             Wine | Qemu(_) => format!("{}-gcc", self.gnu()),
         }
     }
@@ -183,7 +183,7 @@ impl Host {
         let flags = format!("-C link-self-contained=no -L native={} -C {model}", musl.display());
         list.extend([
             (cargo("RUSTFLAGS"), flags.into()),
-            (format!("CC_{small}"), MUSL_CC.into()),
+            (format!("CC_{small}"), self.compiler().into()),
             (format!("CXX_{small}"), musl.join(MUSL_CXX).into()),
         ]);
         list
@@ -199,9 +199,6 @@ pub fn wine_prefix() -> PathBuf {
 pub fn musl_folder() -> PathBuf {
     tools::folder("elsewhere/musl")
 }
-
-/// The C compiler for musl.
-pub const MUSL_CC: &str = "musl-gcc";
 
 /// The name of the script that compiles C++ for musl.
 pub const MUSL_CXX: &str = "musl-g++";

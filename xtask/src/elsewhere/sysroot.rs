@@ -1,7 +1,7 @@
 //! Prepares everything that builds and runs a host's programs: Debian's Rust compiler, the standard
 //! library, and files that no package provides.
 
-use super::host::{self, Host, Runner};
+use super::host::{Host, MUSL_CXX, Runner, musl_folder, wine_prefix};
 use crate::run::{self, Result, fail};
 use crate::tools::{self, Need};
 use crate::{apt, files, setup};
@@ -70,7 +70,7 @@ fn fetch_std(target: &str, architecture: &str, library: &Path) -> Result {
     let new = tools::RUST_GPU.folder().join(format!("std-{architecture}"));
     let architectures = format!("APT::Architectures={architecture}");
     let package = format!("{}:{architecture}", tools::RUST_STD);
-    apt::unpack_with(&[architectures], &[package], &new)?;
+    apt::unpack_with(&[&architectures], &[package], &new)?;
     files::put(&new.join("usr/lib/rustlib").join(target).join("lib"), library)?;
     files::remove(&new)
 }
@@ -93,7 +93,7 @@ pub fn make_tools(host: &Host) -> Result {
     match host.runner {
         Runner::Wine => make_wine(host),
         Runner::Qemu(_) => Ok(()),
-        Runner::Musl | Runner::StaticMusl => make_musl(),
+        Runner::Musl | Runner::StaticMusl => make_musl(host),
     }
 }
 
@@ -111,7 +111,7 @@ __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE buffer, SIZE_T size) {
 const RANDOM_PLACE: &str = "drive_c/windows/system32/bcryptprimitives.dll";
 
 fn make_wine(host: &Host) -> Result {
-    let prefix = host::wine_prefix();
+    let prefix = wine_prefix();
     let library = prefix.join(RANDOM_PLACE);
     if library.is_file() {
         return Ok(());
@@ -142,9 +142,9 @@ int __fprintf_chk(FILE *file, int flag, const char *format, ...) {
 
 /// Makes the parts that Debian's musl lacks: an unwinder and a C++ compiler. The unwinder is LLVM's
 /// with [`FPRINTF_CHK`]. The compiler is g++, because kernels need no C++ library.
-fn make_musl() -> Result {
-    let musl = host::musl_folder();
-    let (script, source) = (musl.join(host::MUSL_CXX), musl.join("fprintf_chk.c"));
+fn make_musl(host: &Host) -> Result {
+    let musl = musl_folder();
+    let (script, source) = (musl.join(MUSL_CXX), musl.join("fprintf_chk.c"));
     if script.is_file() && fs::read(&source).is_ok_and(|old| old == FPRINTF_CHK.as_bytes()) {
         return Ok(());
     }
@@ -155,7 +155,7 @@ fn make_musl() -> Result {
     let unwind = musl.join("libunwind.a");
     files::copy(&unpacked.join("usr/lib/x86_64-linux-gnu/libunwind.a"), &unwind)?;
     let object = musl.join("fprintf_chk.o");
-    let mut compile = Command::new(host::MUSL_CC);
+    let mut compile = Command::new(host.compiler());
     run::check(compile.args(["-O1", "-fPIC", "-c", "-o"]).arg(&object).arg(&source))?;
     run::check(Command::new("ar").arg("rs").arg(&unwind).arg(&object))?;
     // Dynamic programs are linked with this file, which refers to the archive with the unwinder.
