@@ -351,7 +351,7 @@ impl Unpacked {
         let (folder, is_named) = (self.folder(), run::var(self.variable).is_some());
         let is_here = |wheel: &Wheel| match Path::new(wheel.folder).strip_prefix(self.home) {
             Ok(part) if is_named => wheel.is_in(&folder.join(part)),
-            _ => !is_named && wheel.is_here(),
+            _ => is_named || wheel.is_here(),
         };
         self.need.files.iter().all(|file| folder.join(file).is_file())
             && self.wheels().iter().all(is_here)
