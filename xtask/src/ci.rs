@@ -12,10 +12,12 @@ pub enum Step {
     Cargo(&'static str),
     /// Runs Cargo's clippy with these options. Every warning is an error.
     Clippy(&'static str),
+    /// The same in the workspace of the examples.
+    ClippyOfExamples(&'static str),
     /// Runs one of this program's commands.
     Own(fn(&Setup) -> Result),
 }
-use Step::{Cargo, Clippy, Own};
+use Step::{Cargo, Clippy, ClippyOfExamples, Own};
 
 /// The steps.
 pub const STEPS: [(&str, Step); 16] = [
@@ -24,18 +26,11 @@ pub const STEPS: [(&str, Step); 16] = [
     ("features", Own(features)),
     // The examples are a separate workspace.
     ("fmt-examples", Cargo("fmt --all --check --manifest-path examples/Cargo.toml")),
-    (
-        "examples",
-        Clippy(
-            "--workspace --exclude=cuda-launchers --all-targets --manifest-path examples/Cargo.toml",
-        ),
-    ),
+    ("examples", ClippyOfExamples("--workspace --exclude=cuda-launchers")),
     // This example cannot be built without nvcc, but with `OFFLOAD_SKIP` clippy can check its code.
     (
         "example-launchers",
-        Clippy(
-            "--config=env.OFFLOAD_SKIP=\"1\" --package=cuda-launchers --all-targets --manifest-path examples/Cargo.toml",
-        ),
+        ClippyOfExamples("--config=env.OFFLOAD_SKIP=\"1\" --package=cuda-launchers"),
     ),
     // The checks for machines with a GPU, here with images only for the CPU.
     ("fmt-gpu", Cargo("fmt --check --manifest-path gpu/Cargo.toml")),
@@ -147,6 +142,7 @@ fn steps(
     let cargo = |words: &str| {
         run::check(&mut setup.cargo(words)).map_err(|_| format!("cargo {words}").into())
     };
+    let clippy = |words: &str| cargo(&format!("clippy {words} --locked -- -D warnings"));
     for (name, step) in steps {
         if !budget::fits(name, start.elapsed()) {
             left_out.push(name);
@@ -156,7 +152,10 @@ fn steps(
         let start = Instant::now();
         let result = match step {
             Cargo(words) => cargo(words),
-            Clippy(words) => cargo(&format!("clippy {words} --locked -- -D warnings")),
+            Clippy(words) => clippy(words),
+            ClippyOfExamples(words) => {
+                clippy(&format!("{words} --all-targets --manifest-path examples/Cargo.toml"))
+            }
             Own(step) => step(&setup),
         };
         measured.push((name, start.elapsed()));

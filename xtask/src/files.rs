@@ -17,12 +17,6 @@ pub fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(|error| failed("read", path, &error))
 }
 
-/// Returns the files of README's package.
-pub fn readme_package() -> Result<Vec<(String, String)>> {
-    let root = run::workspace();
-    readme::package(&root).map_err(|error| failed("read", &root.join("README.md"), &error))
-}
-
 /// Returns the paths in a folder.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).map_err(|error| failed("list", folder, &error))?;
@@ -47,6 +41,21 @@ pub fn write(path: &Path, text: &str) -> Result {
     }
     create(path.parent().unwrap_or(path))?;
     fs::write(path, text).map_err(|error| failed("write", path, &error))
+}
+
+/// Writes README's package into a folder, under this name.
+pub fn write_readme_package(folder: &Path, name: &str) -> Result {
+    let root = run::workspace();
+    let files = readme::package(&root);
+    for (path, mut text) in
+        files.map_err(|error| failed("read", &root.join("README.md"), &error))?
+    {
+        if path == "Cargo.toml" {
+            text = text.replacen("\"saxpy\"", &format!("\"{name}\""), 1);
+        }
+        write(&folder.join(path), &text)?;
+    }
+    Ok(())
 }
 
 /// Writes an executable script for `sh`.

@@ -24,8 +24,7 @@ const LIBRARIES: [&str; 3] = ["libc6", "libc6-dev", "libgcc-s1"];
 /// machine's C library.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// The manifest of README's package, which this command writes. In README, the package has the same
-/// name as the example saxpy.
+/// The manifest of README's package, which this command writes.
 const README: &str = "target/gpu/readme/Cargo.toml";
 
 /// The programs in the folder: the manifest of the package or workspace, the package, which is the
@@ -69,7 +68,8 @@ fn build(root: &Path, travel: bool) -> Result<Vec<PathBuf>> {
     if travel {
         fetch(&sysroot)?;
     }
-    write_readme(&run::workspace().join(README).with_file_name(""))?;
+    // In README, the package has the same name as the example saxpy.
+    files::write_readme_package(&run::workspace().join(README).with_file_name(""), "readme")?;
     for (manifest, package, _) in PROGRAMS {
         let mut cargo =
             setup.cargo(&format!("build --release --quiet --target {TARGET} --package {package}"));
@@ -85,15 +85,6 @@ fn build(root: &Path, travel: bool) -> Result<Vec<PathBuf>> {
     }
     let built = target.join(TARGET).join("release");
     Ok(PROGRAMS.iter().map(|(_, _, program)| built.join(program)).collect())
-}
-
-/// Writes README's package under a name that differs from the example's.
-fn write_readme(folder: &Path) -> Result {
-    for (path, text) in files::readme_package()? {
-        let own = if path == "Cargo.toml" { "\"readme\"" } else { "\"saxpy\"" };
-        files::write(&folder.join(path), &text.replacen("\"saxpy\"", own, 1))?;
-    }
-    Ok(())
 }
 
 /// Unpacks an old C library into this folder, unless it is already there.
@@ -117,23 +108,17 @@ fn fetch(sysroot: &Path) -> Result {
 /// Makes Cargo and the C++ compiler link the program and the images for the CPU with the libraries
 /// in this folder.
 fn link_with(cargo: &mut Command, sysroot: &Path) {
-    let [old, new] = ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"]
-        .map(|folder| sysroot.join(folder).display().to_string());
-    let options = [
-        // This C library is old: some functions have moved to other libraries since, and rust-lld
-        // does not find them.
-        "-fuse-ld=bfd".to_owned(),
-        format!("-B{new}"),
-        format!("-L{new}"),
-        format!("-L{old}"),
-        format!("-Wl,--sysroot={}", sysroot.display()),
-        "-Wl,--no-as-needed".to_owned(),
-        format!("{old}/libdl.so.2"),
-        format!("{old}/libpthread.so.0"),
-    ];
-    let flags = options.each_ref().map(|option| format!("-Clink-arg={option}"));
+    let root = sysroot.display();
+    let (old, new) =
+        (format!("{root}/lib/x86_64-linux-gnu"), format!("{root}/usr/lib/x86_64-linux-gnu"));
+    let search = format!("-B{new} -L{new} -L{old} -Wl,--sysroot={root}");
+    // This C library is old: some functions have moved to other libraries since, and rust-lld does
+    // not find them.
+    let link =
+        format!("-fuse-ld=bfd {search} -Wl,--no-as-needed {old}/libdl.so.2 {old}/libpthread.so.0");
+    let flags: Vec<String> = link.split(' ').map(|it| format!("-Clink-arg={it}")).collect();
     cargo.env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS", flags.join(" "));
-    cargo.env("CXXFLAGS", options[1..5].join(" "));
+    cargo.env("CXXFLAGS", search);
 }
 
 /// Checks that neither a program nor the images in it need a newer C library.

@@ -24,7 +24,7 @@ pub fn fetch() -> Result {
     if !apt::is_here() || run::var(tools::RUST_GPU.variable).is_some() {
         return fail(format!("no {} in `{}`; {}", need.what, folder.display(), need.elsewhere));
     }
-    apt::unpack(need.packages, &folder)
+    apt::unpack(&need.packages(), &folder)
 }
 
 /// Runs the step of `ci` if the compiler is installed. The step does not install the compiler,

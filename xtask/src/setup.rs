@@ -111,7 +111,7 @@ fn attempt(is_check: bool, install: impl FnOnce() -> Result) -> String {
 pub fn missing(needs: &[&Need]) -> Result<Vec<&'static str>> {
     let is_apt = apt::is_here();
     let needs = needs.iter().filter(|need| is_apt || !need.is_found());
-    let packages: Vec<&str> = needs.flat_map(|need| need.packages).copied().collect();
+    let packages: Vec<&str> = needs.flat_map(|need| need.packages()).collect();
     if is_apt { apt::missing(&packages) } else { Ok(packages) }
 }
 
@@ -133,8 +133,8 @@ fn system(is_check: bool, needs: &[&Need]) -> Result {
     }
     let mut paragraphs = String::new();
     for need in needs {
-        let packages: Vec<&str> =
-            after.iter().copied().filter(|it| need.packages.contains(it)).collect();
+        let mut packages = need.packages();
+        packages.retain(|it| after.contains(it));
         if !packages.is_empty() {
             paragraphs += &describe(need, &packages.join(", "));
         }
@@ -147,14 +147,14 @@ fn unpacked(is_check: bool, it: &Unpacked) -> Result {
     if it.is_complete() {
         return Ok(());
     }
-    let wheels = it.wheels();
+    let (packages, wheels) = (it.need.packages(), it.wheels());
     let is_named = run::var(it.variable).is_some();
     let reason = if is_named {
         format!("{} leads to `{}`, which lacks files", it.variable, it.folder().display())
     } else if !wheels.is_empty() {
         attempt(is_check, || wheels::install(&wheels))
     } else if apt::is_here() {
-        attempt(is_check, || apt::unpack(it.need.packages, &it.folder()))
+        attempt(is_check, || apt::unpack(&packages, &it.folder()))
     } else {
         "set-up unpacks packages only with apt-get".to_owned()
     };
@@ -162,8 +162,7 @@ fn unpacked(is_check: bool, it: &Unpacked) -> Result {
         return Ok(());
     }
     let wheels = wheels.iter().filter(|wheel| is_named || !wheel.is_here()).map(Wheel::name);
-    let packages = it.need.packages.iter().map(ToString::to_string);
-    let parts: Vec<String> = packages.chain(wheels).collect();
+    let parts: Vec<String> = packages.into_iter().map(str::to_owned).chain(wheels).collect();
     fail(format!("{reason}:\n{}", describe(&it.need, &parts.join(", "))))
 }
 

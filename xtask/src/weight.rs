@@ -28,9 +28,7 @@ pub fn command(setup: &Setup) -> Result {
     let package = folder.join("package");
     // Remove the folder, because files from an earlier version or compiler would be counted, too.
     files::remove(&folder)?;
-    for (path, text) in files::readme_package()? {
-        files::write(&package.join(path), &text)?;
-    }
+    files::write_readme_package(&package, "saxpy")?;
     let mut cargo = setup.cargo("build --quiet --offline");
     cargo.env("CARGO_TARGET_DIR", folder.join("target")).env("CARGO_INCREMENTAL", "0");
     cargo.env("RUSTFLAGS", FLAGS).env_remove("CARGO_ENCODED_RUSTFLAGS").current_dir(&package);

@@ -4,7 +4,7 @@ use super::sysroot;
 use crate::run;
 use crate::setup::Setup;
 use crate::tools::{self, Need};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -126,18 +126,16 @@ impl Host {
     }
 
     /// Returns the command's words before a program's path.
-    fn runner(&self) -> Vec<String> {
+    fn runner(&self) -> String {
         match self.runner {
-            Wine => vec![tools::WINE_PROGRAM.to_owned()],
+            Wine => tools::WINE_PROGRAM.to_owned(),
             Qemu(processor) => {
                 let root = format!("/usr/{}", self.gnu());
                 // This machine's list of libraries may contain 32-bit libraries, which do not match
                 // the loader below the root. Threads would hang.
-                let libraries = format!("LD_LIBRARY_PATH={root}/lib");
-                let qemu = format!("qemu-{processor}-static");
-                vec![qemu, "-L".to_owned(), root, "-E".to_owned(), libraries]
+                format!("qemu-{processor}-static -L {root} -E LD_LIBRARY_PATH={root}/lib")
             }
-            Musl | StaticMusl => Vec::new(),
+            Musl | StaticMusl => String::new(),
         }
     }
 
@@ -161,7 +159,7 @@ impl Host {
         // linker.
         let mut list = vec![(cargo("LINKER"), self.compiler().into())];
         if !self.runner().is_empty() {
-            list.push((cargo("RUNNER"), self.runner().join(" ").into()));
+            list.push((cargo("RUNNER"), self.runner().into()));
         }
         let model = match self.runner {
             Wine => {
@@ -229,10 +227,10 @@ impl Builds<'_> {
 
     /// Returns a command that runs a program built for the host, under Wine or qemu if needed.
     pub fn program(&self, program: &Path) -> Command {
-        let mut words = self.host.runner();
-        words.push(program.display().to_string());
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).envs(self.host.environment()).env_remove("DISPLAY");
+        let runner = self.host.runner();
+        let mut words = runner.split_whitespace().map(OsStr::new).chain([program.as_os_str()]);
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.args(words).envs(self.host.environment()).env_remove("DISPLAY");
         command
     }
 

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 pub struct Need {
     /// The tool's name in messages.
     pub what: &'static str,
-    /// The packages of Debian and Ubuntu.
-    pub packages: &'static [&'static str],
+    /// The packages of Debian and Ubuntu. Spaces separate packages that belong together.
+    packages: &'static [&'static str],
     /// The reason why the tests need the tool.
     pub why: &'static str,
     /// How to get the tool without these packages, or how to set its path.
@@ -166,16 +166,8 @@ pub const UNPACKED: [Unpacked; 7] = [
     Need {
         what: "the oldest clang and g++",
         packages: &[
-            "clang-15",
-            "libclang-cpp15",
-            "libllvm15",
-            "libclang-common-15-dev",
-            "lld-15",
-            "g++-11",
-            "gcc-11",
-            "cpp-11",
-            "libgcc-11-dev",
-            "libstdc++-11-dev",
+            "clang-15 libclang-cpp15 libllvm15 libclang-common-15-dev lld-15",
+            "g++-11 gcc-11 cpp-11 libgcc-11-dev libstdc++-11-dev",
         ],
         why: "compile kernels for all targets, as the newest do",
         elsewhere: "set OFFLOAD_TEST_OLDEST to a folder that has the files of these packages",
@@ -187,16 +179,8 @@ pub const UNPACKED: [Unpacked; 7] = [
     Need {
         what: "clang 16 and clang 19",
         packages: &[
-            "clang-16",
-            "libclang-cpp16",
-            "libllvm16",
-            "libclang-common-16-dev",
-            "lld-16",
-            "clang-19",
-            "libclang-cpp19",
-            "libllvm19",
-            "libclang-common-19-dev",
-            "lld-19",
+            "clang-16 libclang-cpp16 libllvm16 libclang-common-16-dev lld-16",
+            "clang-19 libclang-cpp19 libllvm19 libclang-common-19-dev lld-19",
         ],
         why: "compile the README's package and the targets that each knows",
         elsewhere: "set OFFLOAD_TEST_CLANGS to a folder that has the files of these packages",
@@ -325,6 +309,11 @@ impl Need {
     /// Returns the requirement if its files are in a folder of `.tools`, which `variable` names.
     const fn unpacked(self, variable: &'static str, home: &'static str) -> Unpacked {
         Unpacked { need: self, variable, home, at: "" }
+    }
+
+    /// Returns the packages of Debian and Ubuntu.
+    pub fn packages(&self) -> Vec<&'static str> {
+        self.packages.iter().flat_map(|it| it.split(' ')).collect()
     }
 
     /// Whether each of the tool's files is in one of the usual folders, for systems without dpkg.
