@@ -33,14 +33,14 @@ fn divide<'a>(
 
 /// Installs the packages that apt knows, and skips the others.
 pub fn install(packages: &[&'static str]) -> Result {
-    let privilege = privilege()?;
+    let mut update = apt_get(&["update"])?;
     eprintln!("xtask setup: installing with apt: {}", packages.join(" "));
     // Continue if a source cannot be reached: the other sources may have all packages.
-    let update = run::check(&mut apt_get(&privilege, &["update"]));
+    let update = run::check(&mut update);
     let (known, unknown) = known(packages)?;
     if !known.is_empty() {
         let fixed = ["install", "--yes", "--no-install-recommends"];
-        run::check(&mut apt_get(&privilege, &[&fixed[..], &known].concat()))?;
+        run::check(&mut apt_get(&[&fixed[..], &known].concat())?)?;
     }
     if unknown.is_empty() {
         return Ok(());
@@ -58,7 +58,7 @@ pub fn install(packages: &[&'static str]) -> Result {
 pub fn unpack(packages: &[&'static str], folder: &Path) -> Result {
     eprintln!("xtask setup: unpacking from apt: {}", packages.join(" "));
     if !known(packages)?.1.is_empty() {
-        run::check(&mut apt_get(&privilege()?, &["update"]))?;
+        run::check(&mut apt_get(&["update"])?)?;
     }
     download(&[&["-q", "download"], packages].concat(), folder)
 }
@@ -124,27 +124,21 @@ fn known<'a>(packages: &[&'a str]) -> Result<(Vec<&'a str>, Vec<&'a str>)> {
     divide(packages, show.env("LC_ALL", "C"), "Package: NAME")
 }
 
-/// Returns the command's words before `apt-get`: `sudo`, unless the user is root.
-fn privilege() -> Result<Vec<&'static str>> {
+/// Returns apt-get with these arguments, through `sudo` unless the user is root.
+fn apt_get(args: &[&str]) -> Result<Command> {
     let (_, id) = run::stdout(Command::new("id").arg("-u"))?;
-    if id.trim() == "0" {
-        return Ok(Vec::new());
-    }
-    if run::on_path("sudo").is_none() {
+    let is_root = id.trim() == "0";
+    if !is_root && run::on_path("sudo").is_none() {
         return fail("apt-get needs root: this is not root, and there is no sudo");
     }
     // In CI, a password prompt would wait forever, so make sudo fail instead (`-n`).
-    Ok(if run::is_ci() { vec!["sudo", "-n"] } else { vec!["sudo"] })
-}
-
-fn apt_get(privilege: &[&str], args: &[&str]) -> Command {
-    // Set the variable with `env`, because sudo drops the caller's variables.
-    let fixed = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"];
-    // A different apt may be running (unattended upgrades), or a download may fail once, so wait
-    // and try again.
-    let options = ["-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3"];
-    let words = [privilege, &fixed, &options, args].concat();
-    let mut command = Command::new(words[0]);
-    command.args(&words[1..]);
-    command
+    let sudo = if run::is_ci() { "sudo -n" } else { "sudo" };
+    // Set the variable with `env`, because sudo drops the caller's variables. A different apt may
+    // be running (unattended upgrades), or a download may fail once, so wait and try again.
+    let env = "env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3";
+    let words = format!("{} {env}", if is_root { "" } else { sudo });
+    let (program, words) = words.trim_start().split_once(' ').unwrap_or_default();
+    let mut command = run::command(program, words);
+    command.args(args);
+    Ok(command)
 }

@@ -13,7 +13,7 @@ const LIMIT: f64 = 90.0;
 /// The maximum total time of all steps on 2 cores, in minutes.
 const ALL: f64 = 75.0;
 
-/// Returns the rows of the table in order: the steps, and the minutes that each may take on 2 cores.
+/// Returns the rows of the table in order: each step, and the minutes that it may take on 2 cores.
 /// The table may also have steps that do not exist yet.
 fn rows() -> impl Iterator<Item = (&'static str, f64)> {
     section("## CI's budget").filter_map(|(step, minutes)| Some((step, minutes.parse().ok()?)))

@@ -46,10 +46,8 @@ pub fn write(path: &Path, text: &str) -> Result {
 /// Writes README's package into a folder, under this name.
 pub fn write_readme_package(folder: &Path, name: &str) -> Result {
     let root = run::workspace();
-    let files = readme::package(&root);
-    for (path, mut text) in
-        files.map_err(|error| failed("read", &root.join("README.md"), &error))?
-    {
+    let error = |error| failed("read", &root.join("README.md"), &error);
+    for (path, mut text) in readme::package(&root).map_err(error)? {
         if path == "Cargo.toml" {
             text = text.replacen("\"saxpy\"", &format!("\"{name}\""), 1);
         }

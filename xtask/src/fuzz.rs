@@ -47,10 +47,8 @@ pub fn command(seconds: &str, names: &[&str]) -> Result {
     let at_once = thread::available_parallelism().map_or(1, usize::from);
     for batch in targets.chunks(at_once) {
         thread::scope(|scope| {
-            let mut running = Vec::new();
-            for name in batch {
-                running.push(scope.spawn(move || fuzz(name, programs, target, seconds)));
-            }
+            let start = |name| scope.spawn(move || fuzz(name, programs, target, seconds));
+            let running: Vec<_> = batch.iter().map(String::as_str).map(start).collect();
             let ended = running.into_iter().map(|it| it.join().expect("the thread does not panic"));
             let failed: Vec<String> = ended.filter_map(Result::err).map(Failure::text).collect();
             if failed.is_empty() { Ok(()) } else { fail(failed.join("\n")) }

@@ -17,9 +17,6 @@ const LARGEST: u64 = 45 << 20;
 /// The Debian release whose C library the programs need, and the version of this library.
 const OLDEST: (&str, u32) = ("bullseye", 31);
 
-/// The packages of that release that are needed for linking.
-const LIBRARIES: [&str; 3] = ["libc6", "libc6-dev", "libgcc-s1"];
-
 /// The Rust target of the programs. Because `--target` is given, build scripts are linked with this
 /// machine's C library.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
@@ -99,7 +96,7 @@ fn fetch(sysroot: &Path) -> Result {
             OLDEST.0
         ));
     }
-    apt::unpack_of(OLDEST.0, &LIBRARIES, sysroot)?;
+    apt::unpack_of(OLDEST.0, &["libc6", "libc6-dev", "libgcc-s1"], sysroot)?;
     // The package's link points to this machine's loader.
     let own = format!("../lib/x86_64-linux-gnu/ld-2.{}.so", OLDEST.1);
     run::check(Command::new("ln").arg("-sf").arg(own).arg(loader))
@@ -127,17 +124,17 @@ fn check_versions(program: &Path) -> Result {
     const START: &[u8] = b"GLIBC_2.";
     let needed = bytes.windows(START.len() + 2).filter(|part| part.starts_with(START));
     let needed = needed.filter_map(|part| std::str::from_utf8(&part[START.len()..]).ok());
+    let newest = needed.filter_map(|number| number.parse::<u32>().ok()).max();
     let path = program.display();
-    match needed.filter_map(|number| number.parse::<u32>().ok()).max() {
-        Some(newest) if newest > OLDEST.1 => {
-            fail(format!("{path} needs glibc 2.{newest}, and the folder is for 2.{}", OLDEST.1))
-        }
-        Some(newest) => {
-            println!("{path} needs glibc 2.{newest}");
-            Ok(())
-        }
-        None => fail(format!("{path} names no glibc")),
+    let newest = newest.ok_or_else(|| format!("{path} names no glibc"))?;
+    if newest > OLDEST.1 {
+        return fail(format!(
+            "{path} needs glibc 2.{newest}, and the folder is for 2.{}",
+            OLDEST.1
+        ));
     }
+    println!("{path} needs glibc 2.{newest}");
+    Ok(())
 }
 
 /// Writes the folder, and returns its size in bytes.

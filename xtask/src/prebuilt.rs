@@ -20,7 +20,8 @@ const RUST: &str = "rust-kernels";
 pub fn command(check: bool) -> Result {
     // A missing tool is an error: images that cannot be compiled would stay unchanged, so the set
     // would mix old and new images.
-    let setup = setup::run(false, Scope::All).complete()?;
+    let setup = setup::run(false, Scope::All);
+    setup.complete()?;
     for (manifest, names) in PACKAGES {
         let packages = names.replace(',', " --package ");
         let packages = format!("--manifest-path {manifest} --package {packages}");

@@ -41,17 +41,13 @@ impl Failure {
 
     /// Prints the failure to standard error and returns its exit status.
     pub fn report(&self, help: &str) -> ExitCode {
-        match self {
-            Failure::Usage(what) => {
-                eprint!("xtask: {what}\n\n{help}");
-                ExitCode::from(2)
-            }
-            Failure::Failed(what) => {
-                eprintln!("xtask: {what}");
-                ExitCode::FAILURE
-            }
-            Failure::Said(status) => ExitCode::from(*status),
-        }
+        let (text, status) = match self {
+            Failure::Usage(what) => (format!("xtask: {what}\n\n{help}"), 2),
+            Failure::Failed(what) => (format!("xtask: {what}\n"), 1),
+            Failure::Said(status) => (String::new(), *status),
+        };
+        eprint!("{text}");
+        ExitCode::from(status)
     }
 }
 

@@ -36,12 +36,12 @@ pub fn command(is_check: bool) -> Result {
 /// Otherwise, a notice about it is printed.
 pub fn prepare(scope: Scope) -> Result<Setup> {
     let setup = run(false, scope);
-    if run::is_ci() {
-        return setup.complete();
-    }
-    if !setup.missing.is_empty() {
-        let list = setup.list();
-        eprintln!("xtask: {list}\nGoing on without: tests that need it say \"ignored\".\n");
+    match setup.complete() {
+        Err(failure) if !run::is_ci() => {
+            let list = failure.text();
+            eprintln!("xtask: {list}\nGoing on without: tests that need it say \"ignored\".\n");
+        }
+        result => result?,
     }
     Ok(setup)
 }
@@ -57,12 +57,11 @@ impl Setup {
     }
 
     /// Returns an error if a tool is missing.
-    pub fn complete(self) -> Result<Self> {
-        if self.missing.is_empty() { Ok(self) } else { fail(self.list()) }
-    }
-
-    fn list(&self) -> String {
-        format!("set-up is not complete.\n\n{}", self.missing.join("\n"))
+    pub fn complete(&self) -> Result {
+        if self.missing.is_empty() {
+            return Ok(());
+        }
+        fail(format!("set-up is not complete.\n\n{}", self.missing.join("\n")))
     }
 }
 

@@ -98,16 +98,12 @@ fn sorted_times(record: &str) -> Vec<(String, f64)> {
 /// Returns a line about the skipped tests: how many tests are slow, and how many need each missing
 /// tool. Each line of the record contains a test's name, a tab, and the test's result.
 fn left_out(record: &str) -> String {
+    let slow = record.lines().filter(|line| line.contains("\tleft out\tslow")).count();
     let mut tools = BTreeMap::new();
-    let (mut slow, mut without) = (0, 0);
-    for line in record.lines() {
-        if line.contains("\tleft out\tslow") {
-            slow += 1;
-        } else if let Some((_, tool)) = line.split_once("\tignored\tneeds ") {
-            without += 1;
-            *tools.entry(tool.split(':').next().unwrap_or(tool)).or_insert(0) += 1;
-        }
+    for (_, tool) in record.lines().filter_map(|line| line.split_once("\tignored\tneeds ")) {
+        *tools.entry(tool.split(':').next().unwrap_or(tool)).or_insert(0) += 1;
     }
+    let without: usize = tools.values().sum();
     if slow + without == 0 {
         return String::new();
     }

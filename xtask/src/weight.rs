@@ -61,7 +61,7 @@ pub fn command(setup: &Setup) -> Result {
     ))
 }
 
-/// Returns the row of a crate: its name, or [`OTHERS`]. A file's name has the crate's name and a hash.
+/// Returns the row of a crate: its name, or [`OTHERS`]. `file` is named after the crate and a hash.
 fn row(file: &str) -> &'static str {
     let name = file.rsplit_once('-').map_or(file, |(name, _hash)| name);
     budgets().map(|(row, _)| row).find(|row| row.replace('-', "_") == name).unwrap_or(OTHERS)

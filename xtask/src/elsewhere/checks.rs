@@ -26,9 +26,9 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
     }
     if host.has_packs {
         for profile in ["dev", "release"] {
-            let packs =
-                format!("test --package=offload-elsewhere --no-fail-fast --profile {profile}");
-            row.tests(&format!("packs in programs, {profile}"), builds.cargo(&packs));
+            let options = format!("--no-fail-fast --profile {profile}");
+            let packs = builds.cargo(&format!("test --package=offload-elsewhere {options}"));
+            row.tests(&format!("packs in programs, {profile}"), packs);
         }
         row.check("packs in a static library", static_library(builds));
         examples(builds, row);
@@ -91,12 +91,9 @@ fn static_library(builds: &Builds<'_>) -> Result {
     let folder = builds.programs();
     let program = folder.join(format!("static-library{}", builds.host.runner.exe()));
     let mut link = builds.host.linker();
-    link.arg(run::workspace().join("tests/elsewhere/tests/program.c"))
-        .arg(folder.join("liboffload_elsewhere.a"))
-        .args(needs.split_whitespace())
-        .arg("-o")
-        .arg(&program);
-    run::check(&mut link)?;
+    link.arg(run::workspace().join("tests/elsewhere/tests/program.c"));
+    link.arg(folder.join("liboffload_elsewhere.a")).args(needs.split_whitespace());
+    run::check(link.arg("-o").arg(&program))?;
     let listed = if builds.host.runner.is_windows() { 0 } else { 2 };
     says(builds.program(&program), &format!("3 whole, {listed} listed"))
 }

@@ -7,7 +7,7 @@ use crate::run::{self, Result, fail};
 use std::path::Path;
 use std::process::Command;
 
-/// The command lines. `FILES` stands for all corpus files, `NULL` for the null device, and the other
+/// The command lines. `FILES` stands for all corpus files, `NULL` for the null device, and other
 /// words in capitals for [`ENTRIES`]. Some command lines write a file that they also read.
 const LINES: &str = "\
 cargo-offload ls --json FILES
@@ -86,7 +86,7 @@ fn outcome(
     Ok((output.status.code(), printed, errors))
 }
 
-/// Makes a folder that contains only the corpus. Returns the paths of its files, with spaces between.
+/// Makes a folder that contains only the corpus. Returns its files, separated by spaces.
 fn prepare(folder: &Path) -> Result<String> {
     files::remove(folder)?;
     files::create(folder)?;

@@ -77,23 +77,15 @@ pub const NEVER_RUN: [(&str, &str); 2] = [
 ];
 
 impl Runner {
-    /// Describes how the host's programs run.
-    pub fn how(self) -> &'static str {
+    /// Describes how the host's programs run, and which checks are skipped, with the reasons.
+    pub fn describe(self) -> (&'static str, &'static str) {
         match self {
-            Wine => "Wine",
-            Qemu(_) => "qemu-user",
-            Musl => "directly, dynamic",
-            StaticMusl => "directly, static",
-        }
-    }
-
-    /// Returns the checks that are skipped, with the reasons.
-    pub fn left_out(self) -> &'static [&'static str] {
-        match self {
-            Wine => &["MSVC, drivers, Windows itself", "tests that start LLVM's programs"],
-            Qemu(_) => &["hostile files, but for those of corpus/malformed: too slow"],
-            Musl => &[],
-            StaticMusl => &["kernels on the CPU: a static program loads no image"],
+            Wine => ("Wine", "MSVC, drivers, Windows itself; tests that start LLVM's programs"),
+            Qemu(_) => ("qemu-user", "hostile files, but for those of corpus/malformed: too slow"),
+            Musl => ("directly, dynamic", ""),
+            StaticMusl => {
+                ("directly, static", "kernels on the CPU: a static program loads no image")
+            }
         }
     }
 
@@ -218,10 +210,8 @@ impl Builds<'_> {
         let words = format!("{command} --locked --target {} {options}", self.host.target);
         let mut cargo = self.setup.cargo(&words);
         sysroot::lead(&mut cargo);
-        cargo
-            .envs(self.host.environment())
-            .env_remove("DISPLAY")
-            .env("CARGO_TARGET_DIR", target_folder());
+        cargo.envs(self.host.environment()).env_remove("DISPLAY");
+        cargo.env("CARGO_TARGET_DIR", target_folder());
         cargo
     }
 

@@ -36,32 +36,29 @@ pub fn command(args: &[&str]) -> Result {
 pub fn run(setup: &Setup, names: &[&str]) -> Result {
     let wanted = |host: &&Host| names.is_empty() || names.contains(&host.name);
     rust_kernels::fetch()?;
-    let mut rows: Vec<Row> =
-        HOSTS.iter().filter(wanted).map(|host| run_host(setup, host)).collect();
-    rows.extend(
-        NEVER_RUN.map(|(name, why)| Row::new(name, "never run", &[&format!("all: {why}")])),
-    );
+    let ran = HOSTS.iter().filter(wanted).map(|host| run_host(setup, host));
+    let other = |(host, why)| Row::new(host, "never run", format!("all: {why}"));
+    let rows: Vec<Row> = ran.chain(NEVER_RUN.map(other)).collect();
     eprint!("\n{}", report::table(&rows));
-    let failed: Vec<&str> =
-        rows.iter().filter(|row| row.sum.failed > 0).map(|row| row.host).collect();
+    let failed = rows.iter().filter(|row| row.sum.failed > 0);
+    let failed: Vec<&str> = failed.map(|row| row.host).collect();
     if failed.is_empty() {
         return Ok(());
     }
-    fail(format!(
-        "failed on {}\nTo repeat only that: cargo xtask elsewhere {}",
-        failed.join(", "),
-        failed.join(" ")
-    ))
+    let (list, again) = (failed.join(", "), failed.join(" "));
+    fail(format!("failed on {list}\nTo repeat only that: cargo xtask elsewhere {again}"))
 }
 
 /// Prepares the tools for the host, and runs its checks. Counts a set-up that fails as a failed
 /// check.
 fn run_host(setup: &Setup, host: &Host) -> Row {
-    let mut row = Row::new(host.name, host.runner.how(), host.runner.left_out());
+    let (how, left_out) = host.runner.describe();
+    let mut row = Row::new(host.name, how, left_out.to_owned());
     if let Err(failure) = sysroot::make_tools(host).and_then(|()| sysroot::make_std(host)) {
         eprintln!("xtask elsewhere: {} cannot be set up: {}", host.name, failure.text());
         row.sum.failed = 1;
-        row.left_out.push("all: it cannot be set up".to_owned());
+        let left_out = format!("{left_out}; all: it cannot be set up");
+        row.left_out = left_out.trim_start_matches("; ").to_owned();
         return row;
     }
     eprintln!("xtask elsewhere: {}", host.name);

@@ -9,9 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Makes Cargo use Debian's compiler. The project itself is built with rustup's compiler. But rustup
-/// cannot download other targets' standard libraries on a machine that can reach only package
-/// registries.
+/// Makes Cargo use Debian's compiler. The project itself is built with rustup's compiler. But
+/// rustup cannot download other targets' standard libraries on a machine that can reach only
+/// package registries.
 pub fn lead(cargo: &mut Command) {
     let root = tools::RUST_GPU.folder();
     cargo
@@ -107,24 +107,19 @@ __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE buffer, SIZE_T size) {
 }
 ";
 
-/// The library's path in Wine's files.
-const RANDOM_PLACE: &str = "drive_c/windows/system32/bcryptprimitives.dll";
-
 fn make_wine(host: &Host) -> Result {
     let prefix = wine_prefix();
-    let library = prefix.join(RANDOM_PLACE);
+    let library = prefix.join("drive_c/windows/system32/bcryptprimitives.dll");
     if library.is_file() {
         return Ok(());
     }
     files::create(&prefix)?;
-    let mut boot = Command::new(tools::WINE_PROGRAM);
-    boot.envs(host.environment()).env_remove("DISPLAY").args(["wineboot", "-i"]);
-    run::check(&mut boot)?;
+    let mut boot = run::command(tools::WINE_PROGRAM, "wineboot -i");
+    run::check(boot.envs(host.environment()).env_remove("DISPLAY"))?;
     let source = tools::folder("elsewhere/bcryptprimitives.c");
     files::write(&source, RANDOM)?;
-    let mut compile = Command::new(host.compiler());
-    compile.args(["-shared", "-O1", "-o"]).arg(&library).arg(&source).arg("-ladvapi32");
-    run::check(&mut compile)
+    let mut compile = run::command(host.compiler(), "-shared -O1 -o");
+    run::check(compile.arg(&library).arg(&source).arg("-ladvapi32"))
 }
 
 /// The only glibc function that LLVM's unwinder calls but musl lacks.
@@ -155,8 +150,8 @@ fn make_musl(host: &Host) -> Result {
     let unwind = musl.join("libunwind.a");
     files::copy(&unpacked.join("usr/lib/x86_64-linux-gnu/libunwind.a"), &unwind)?;
     let object = musl.join("fprintf_chk.o");
-    let mut compile = Command::new(host.compiler());
-    run::check(compile.args(["-O1", "-fPIC", "-c", "-o"]).arg(&object).arg(&source))?;
+    let mut compile = run::command(host.compiler(), "-O1 -fPIC -c -o");
+    run::check(compile.arg(&object).arg(&source))?;
     run::check(Command::new("ar").arg("rs").arg(&unwind).arg(&object))?;
     // Dynamic programs are linked with this file, which refers to the archive with the unwinder.
     files::write(&musl.join("libgcc_s.so"), "INPUT(-l:libunwind.a -l:libgcc.a)\n")?;
