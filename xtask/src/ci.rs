@@ -78,20 +78,16 @@ const FEATURES: [(&str, &[&str]); 4] = [
     ("offload-build", &["|containers", "|compression", "|doctor"]),
 ];
 
-/// Returns all feature sets that contain one choice of each group.
-fn sets(groups: &[&str]) -> Vec<String> {
-    groups.iter().fold(vec![String::new()], |sets, group| {
-        let with =
-            |set: &String| group.split('|').map(|it| format!("{set},{it}")).collect::<Vec<_>>();
-        sets.iter().flat_map(with).collect()
-    })
-}
-
 /// Checks each library with each feature set. Builds of the workspace enable all features together.
 /// So only this step finds code that is not disabled with its feature.
 fn features(setup: &Setup) -> Result {
     for (package, groups) in FEATURES {
-        for set in sets(groups) {
+        let mut sets = vec![String::new()];
+        for group in groups {
+            let with = |set| group.split('|').map(move |choice| format!("{set},{choice}"));
+            sets = sets.iter().flat_map(with).collect();
+        }
+        for set in sets {
             run::check(&mut setup.cargo(&format!(
                 "clippy --all-targets --no-default-features --locked --package {package} --features={set} -- -D warnings"
             )))?;

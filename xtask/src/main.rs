@@ -81,8 +81,7 @@ fn dispatch(args: &[String]) -> Result {
         ["gpu"] => gpu::command(None),
         ["gpu", "--pack", folder] => gpu::command(Some(folder)),
         ["newcomer"] => {
-            let mut system = run::command("unshare", "--mount bash xtask/src/newcomer/system.sh");
-            run::check(system.current_dir(run::workspace()))
+            run::check(&mut run::command("unshare", "--mount bash xtask/src/newcomer/system.sh"))
         }
         ["elsewhere", ref hosts @ ..] => elsewhere::command(hosts),
         ["rust-kernels"] => rust_kernels::command(),

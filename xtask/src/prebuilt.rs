@@ -42,8 +42,8 @@ pub fn command(check: bool) -> Result {
     if !check {
         return Ok(());
     }
-    let mut git = run::command("git", "status --porcelain -- examples/*/prebuilt");
-    let changes = run::output(git.current_dir(run::workspace()))?;
+    let mut status = run::command("git", "status --porcelain -- examples/*/prebuilt");
+    let changes = run::output(&mut status)?;
     if changes.is_empty() {
         return Ok(());
     }

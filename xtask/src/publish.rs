@@ -147,10 +147,9 @@ fn join(target: &Path) -> Result<PathBuf> {
 /// Checks every link between the HTML pages in a folder, and between the repository's documents,
 /// including anchors. Does not follow links to other hosts.
 fn links(pages: &Path) -> Result {
-    let documents =
-        run::output(run::command("git", "ls-files *.md").current_dir(run::workspace()))?;
-    let lychee = tools::lychee();
-    let mut lychee = run::command(lychee, "--offline --include-fragments --no-progress");
+    let documents = run::output(&mut run::command("git", "ls-files *.md"))?;
+    let options = "--offline --include-fragments --no-progress";
+    let mut lychee = run::command(tools::lychee(), options);
     // Exclude rustdoc's pages with source code, because they contain text that looks like links,
     // and because a script finds the lines in them. The other excluded pages link to a list of
     // crates that rustdoc does not write.
@@ -159,5 +158,5 @@ fn links(pages: &Path) -> Result {
     // Exclude links to Rust paths, which come from a comment in a dependency (bytemuck) whose pages
     // are not built. In our own comments, rustdoc rejects such links.
     lychee.args(["--exclude", "::"]);
-    run::check(lychee.arg(pages).args(documents.lines()).current_dir(run::workspace()))
+    run::check(lychee.arg(pages).args(documents.lines()))
 }

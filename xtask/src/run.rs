@@ -69,19 +69,16 @@ pub fn workspace() -> PathBuf {
     Path::new(&own).parent().map_or_else(PathBuf::new, Path::to_path_buf)
 }
 
-/// Returns a command with arguments that are separated by spaces.
+/// Returns a command that runs in the workspace's folder. Spaces separate the arguments.
 pub fn command(program: impl AsRef<OsStr>, args: &str) -> Command {
     let mut command = Command::new(program);
-    command.args(args.split_whitespace());
+    command.args(args.split_whitespace()).current_dir(workspace());
     command
 }
 
-/// Returns a command for the `cargo` that runs this program, in the workspace's folder. Spaces
-/// separate the arguments.
+/// Returns a command for the `cargo` that runs this program. Spaces separate the arguments.
 pub fn cargo(args: &str) -> Command {
-    let mut cargo = command(var("CARGO").unwrap_or_else(|| "cargo".into()), args);
-    cargo.current_dir(workspace());
-    cargo
+    command(var("CARGO").unwrap_or_else(|| "cargo".into()), args)
 }
 
 /// Runs a command, and shows its output to the user.

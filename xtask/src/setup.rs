@@ -2,7 +2,7 @@
 
 use crate::apt;
 use crate::run::{self, Failure, Result, fail};
-use crate::tools::{self, Need, OTHERS, SHORT, UNPACKED, Unpacked};
+use crate::tools::{self, Need, SHORT, SYSTEM, UNPACKED, Unpacked};
 use crate::wheels::{self, Wheel};
 use std::ffi::OsString;
 use std::process::Command;
@@ -67,11 +67,11 @@ impl Setup {
 
 /// Installs missing tools if possible; with `is_check`, changes nothing.
 pub fn run(is_check: bool, scope: Scope) -> Setup {
-    let (others, trees, manifests) = match scope {
-        Scope::Short => (&[][..], &[][..], &MANIFESTS[..1]),
-        Scope::All => (&OTHERS[..], &UNPACKED[..], &MANIFESTS[..]),
+    let (needs, trees, manifests) = match scope {
+        Scope::Short => (&SYSTEM[..SHORT], &[][..], &MANIFESTS[..1]),
+        Scope::All => (&SYSTEM[..], &UNPACKED[..], &MANIFESTS[..]),
     };
-    let mut results = vec![system(is_check, &SHORT.iter().chain(others).collect::<Vec<_>>())];
+    let mut results = vec![system(is_check, needs)];
     results.extend(trees.iter().map(|tree| unpacked(is_check, tree)));
     results.extend(manifests.iter().map(|manifest| crates(is_check, manifest)));
     let missing: Vec<String> =
@@ -107,7 +107,7 @@ fn attempt(is_check: bool, install: impl FnOnce() -> Result) -> String {
 
 /// Returns the missing system packages. Without apt, checks whether their files exist, because
 /// packages have different names there.
-pub fn missing(needs: &[&Need]) -> Result<Vec<&'static str>> {
+pub fn missing(needs: &[Need]) -> Result<Vec<&'static str>> {
     let is_apt = apt::is_here();
     let needs = needs.iter().filter(|need| is_apt || !need.is_found());
     let packages: Vec<&str> = needs.flat_map(|need| need.packages()).collect();
@@ -115,7 +115,7 @@ pub fn missing(needs: &[&Need]) -> Result<Vec<&'static str>> {
 }
 
 /// Installs system packages.
-fn system(is_check: bool, needs: &[&Need]) -> Result {
+fn system(is_check: bool, needs: &[Need]) -> Result {
     let before = missing(needs)?;
     if before.is_empty() {
         return Ok(());

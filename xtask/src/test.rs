@@ -9,13 +9,10 @@ use std::fs;
 /// Runs `cargo xtask test [--all] [ARGS...]`. Without arguments, this is the short run: the fast
 /// tests, and the slow tests of README's claims (tests/src/registry.rs).
 pub fn command(args: &[&str]) -> Result {
-    match *args {
+    let short = [("OFFLOAD_TEST_SHORT", "1")];
+    let (scope, args, variables) = match *args {
         // Skip doctests, because each is a program that must be linked separately.
-        [] => run_with(
-            &setup::prepare(Scope::Short)?,
-            &["--lib", "--bins", "--tests"],
-            &[("OFFLOAD_TEST_SHORT", "1")],
-        ),
+        [] => (Scope::Short, &["--lib", "--bins", "--tests"][..], &short[..]),
         ["--all", ref args @ ..] => {
             if args.is_empty() {
                 eprintln!(
@@ -23,10 +20,11 @@ pub fn command(args: &[&str]) -> Result {
                      beside other work. `cargo xtask test` is the short run."
                 );
             }
-            run_with(&setup::prepare(Scope::All)?, args, &[])
+            (Scope::All, args, &[][..])
         }
-        _ => run_with(&setup::prepare(Scope::Short)?, args, &[]),
-    }
+        _ => (Scope::Short, args, &[][..]),
+    };
+    run_with(&setup::prepare(scope)?, args, variables)
 }
 
 /// The features that tests need: the drop-in tools, and compression. Tests start the drop-in tools.
@@ -132,13 +130,13 @@ impl Sum {
         self.programs += 1;
         for part in numbers.split("; ") {
             let Some((number, what)) = part.trim().split_once(' ') else { continue };
-            let count = match what {
-                "passed" => &mut self.passed,
-                "failed" => &mut self.failed,
-                "ignored" => &mut self.ignored,
-                _ => continue,
-            };
-            *count += number.parse::<u64>().unwrap_or(0);
+            let number: u64 = number.parse().unwrap_or(0);
+            match what {
+                "passed" => self.passed += number,
+                "failed" => self.failed += number,
+                "ignored" => self.ignored += number,
+                _ => {}
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use super::report::Row;
 use crate::files;
 use crate::run::{self, Result, fail};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// The command lines. `FILES` stands for all corpus files, `NULL` for the null device, and other
 /// words in capitals for [`ENTRIES`]. Some command lines write a file that they also read.
@@ -62,28 +62,29 @@ fn compare(builds: &Builds<'_>, line: &str, files: &str, here: &Path, there: &Pa
     let program = builds.program(&builds.programs().join(format!("{name}{}", runner.exe())));
     let null = if runner.is_windows() { "NUL" } else { "/dev/null" };
     let found = outcome(program, there, &words.replace("NULL", null))?;
-    if expected.0 != found.0 {
-        return fail(format!("status {:?} in place of {:?}: {}", found.0, expected.0, found.2));
+    let (one, other) = (expected.status.code(), found.status.code());
+    if one != other {
+        let errors = String::from_utf8_lossy(&found.stderr);
+        return fail(format!("status {other:?} in place of {one:?}: {errors}"));
     }
-    if expected.1 != found.1 {
-        let first = expected.1.lines().zip(found.1.lines()).find(|(one, other)| one != other);
+    let (one, other) = (printed(&expected), printed(&found));
+    if one != other {
+        let first = one.lines().zip(other.lines()).find(|(one, other)| one != other);
         return fail(format!("prints something else, first: {first:?}"));
     }
     run::output(Command::new("diff").arg("-rq").arg(here).arg(there)).map(|_| ())
 }
 
-/// Runs a command line in a folder, and returns its exit status, output and errors. Windows
-/// separates folders with backslashes, which JSON doubles; the output contains slashes instead.
-fn outcome(
-    mut command: Command,
-    folder: &Path,
-    words: &str,
-) -> Result<(Option<i32>, String, String)> {
+/// Runs a command line in a folder.
+fn outcome(mut command: Command, folder: &Path, words: &str) -> Result<Output> {
     command.args(words.split(' ')).current_dir(folder);
-    let output = command.output().map_err(|error| error.to_string())?;
-    let printed = String::from_utf8_lossy(&output.stdout).replace("\\\\", "/").replace('\\', "/");
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    Ok((output.status.code(), printed, errors))
+    Ok(command.output().map_err(|error| error.to_string())?)
+}
+
+/// Returns what a command line prints. Windows separates folders with backslashes, which JSON
+/// doubles; the text contains slashes instead.
+fn printed(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).replace("\\\\", "/").replace('\\', "/")
 }
 
 /// Makes a folder that contains only the corpus. Returns its files, separated by spaces.

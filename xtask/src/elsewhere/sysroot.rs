@@ -43,8 +43,10 @@ pub fn make_std(host: &Host) -> Result {
     }
     eprintln!("xtask elsewhere: building the standard library for {target}");
     let folder = run::workspace().join("target/elsewhere/std");
+    // With an empty package, Cargo builds only the standard library.
+    let empty = "[package]\nname = \"empty\"\nedition = \"2024\"\n\n[workspace]\n";
     files::write(&folder.join("src/lib.rs"), "#![no_std]\n")?;
-    files::write(&folder.join("Cargo.toml"), EMPTY)?;
+    files::write(&folder.join("Cargo.toml"), empty)?;
     let mut cargo = run::cargo(
         "build --quiet --release -Z build-std=std,panic_unwind,panic_abort,test,proc_macro \
          --target-dir target --target",
@@ -75,14 +77,10 @@ fn fetch_std(target: &str, architecture: &str, library: &Path) -> Result {
     files::remove(&new)
 }
 
-/// An empty package, with which Cargo builds only the standard library.
-const EMPTY: &str = "[package]\nname = \"empty\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
-                     [workspace]\n";
-
 /// Installs the programs that run and link a host's programs, and makes the files that no package
 /// provides.
 pub fn make_tools(host: &Host) -> Result {
-    let missing = setup::missing(&[host.need])?;
+    let missing = setup::missing(std::slice::from_ref(host.need))?;
     if !missing.is_empty() {
         let Need { what, elsewhere, .. } = host.need;
         if !apt::is_here() {

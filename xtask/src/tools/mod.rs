@@ -38,8 +38,11 @@ pub struct Unpacked {
     at: &'static str,
 }
 
-/// The system packages that the short run of the tests needs.
-pub const SHORT: [Need; 2] = [
+/// The number of tools, the first of [`SYSTEM`], that the short run of the tests needs.
+pub const SHORT: usize = 2;
+
+/// The system packages that the tests need.
+pub const SYSTEM: [Need; 12] = [
     Need {
         what: "LLVM 22",
         packages: &["clang-22", "lld-22", "llvm-22", "llvm-22-tools", "clang-tools-22"],
@@ -54,10 +57,6 @@ pub const SHORT: [Need; 2] = [
         elsewhere: "g++ and ld in PATH",
         files: &["g++", "ld", "objdump"],
     },
-];
-
-/// The other system packages that the tests need.
-pub const OTHERS: [Need; 10] = [
     Need {
         what: "LLVM 22's sanitizers",
         packages: &["libclang-rt-22-dev"],
