@@ -14,10 +14,12 @@ pub enum Step {
     Clippy(&'static str),
     /// The same in the workspace of the examples.
     ClippyOfExamples(&'static str),
+    /// Runs the tests with these arguments and variables.
+    Test(&'static str, &'static [(&'static str, &'static str)]),
     /// Runs one of this program's commands.
     Own(fn(&Setup) -> Result),
 }
-use Step::{Cargo, Clippy, ClippyOfExamples, Own};
+use Step::{Cargo, Clippy, ClippyOfExamples, Own, Test};
 
 /// The steps.
 pub const STEPS: [(&str, Step); 16] = [
@@ -45,17 +47,11 @@ pub const STEPS: [(&str, Step); 16] = [
         "doc",
         Cargo("doc --config=build.rustdocflags=[\"-Dwarnings\"] --workspace --no-deps --locked"),
     ),
-    (
-        "test",
-        Own(|setup| test::run_with(setup, &["--locked", "--", "--skip", "model::stand_in"], &[])),
-    ),
+    ("test", Test("--locked -- --skip model::stand_in", &[])),
     // Runs 500 sequences of edits. The test suite runs only 89 of them.
     (
         "model",
-        Own(|setup| {
-            let model = ["--locked", "--test", "builds", "--", "model::stand_in"];
-            test::run_with(setup, &model, &[("OFFLOAD_TEST_SEQUENCES", "113")])
-        }),
+        Test("--locked --test builds -- model::stand_in", &[("OFFLOAD_TEST_SEQUENCES", "113")]),
     ),
     ("weight", Own(weight::command)),
     ("rust-kernels", Own(rust_kernels::in_ci)),
@@ -151,6 +147,9 @@ fn steps(
             Clippy(words) => clippy(words),
             ClippyOfExamples(words) => {
                 clippy(&format!("{words} --all-targets --manifest-path examples/Cargo.toml"))
+            }
+            Test(words, variables) => {
+                test::run_with(&setup, &words.split(' ').collect::<Vec<_>>(), variables)
             }
             Own(step) => step(&setup),
         };

@@ -55,10 +55,8 @@ impl Wheel {
 
     /// Returns the name of the file that states from which wheel a folder's files come.
     fn stamp(&self) -> String {
-        if self.sha256.is_empty() {
-            return format!(".stamp-{}", self.requirement.replace("==", "-"));
-        }
-        format!(".stamp-{}", self.sha256)
+        let id = if self.sha256.is_empty() { self.requirement } else { self.sha256 };
+        format!(".stamp-{}", id.replace("==", "-"))
     }
 
     /// Adds the files of this wheel to a folder.

@@ -133,12 +133,11 @@ impl Host {
 
     /// Returns the C compiler with options that link a program for the host.
     pub fn linker(&self) -> Command {
-        let mut link = Command::new(self.compiler());
+        let is_static = self.runner == StaticMusl;
+        let options = if is_static { "-static -no-pie -Wl,--eh-frame-hdr" } else { "" };
+        let mut link = run::command(self.compiler(), options);
         if let Musl | StaticMusl = self.runner {
             link.arg("-L").arg(musl_folder());
-        }
-        if self.runner == StaticMusl {
-            link.args(["-static", "-no-pie", "-Wl,--eh-frame-hdr"]);
         }
         link
     }

@@ -57,10 +57,8 @@ impl Row {
 
 /// Returns the table: a line for each host, then the skipped checks.
 pub fn table(rows: &[Row]) -> String {
-    let mut table = format!(
-        "{:<13} {:<18} {:>6} {:>6} {:>7}  left out\n",
-        "host", "how it is run", "passed", "failed", "ignored"
-    );
+    let head = "host          how it is run      passed failed ignored  left out\n";
+    let mut table = head.to_owned();
     for Row { host, how, sum: Sum { passed, failed, ignored, .. }, left_out } in rows {
         let left_out = if left_out.is_empty() { "nothing" } else { left_out };
         let _ = writeln!(
