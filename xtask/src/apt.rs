@@ -25,7 +25,7 @@ fn divide<'a>(
     line: &str,
 ) -> Result<(Vec<&'a str>, Vec<&'a str>)> {
     // Ignore the status, because the command fails if it does not know one of the packages.
-    let (_, listing) = run::stdout(query.args(packages))?;
+    let (_, listing, _) = run::outcome(query.args(packages))?;
     let lines: Vec<&str> = listing.lines().collect();
     let is_listed = |name: &&str| lines.contains(&&*line.replace("NAME", name));
     Ok(packages.iter().partition(|name| is_listed(name)))
@@ -67,7 +67,7 @@ pub fn unpack(packages: &[&'static str], folder: &Path) -> Result {
 /// unpacks them into a folder.
 pub fn unpack_of(release: &str, packages: &[&'static str], folder: &Path) -> Result {
     let mut targets = run::command("apt-get", "indextargets --format $(REPO_URI)");
-    let (_, mirrors) = run::stdout(targets.arg("Created-By: Packages"))?;
+    let (_, mirrors, _) = run::outcome(targets.arg("Created-By: Packages"))?;
     // Skip other sources, such as security updates, because their releases have different names.
     let mirror = mirrors.lines().find(|it| it.trim_end_matches('/').ends_with("/debian"));
     let mirror =
@@ -126,7 +126,7 @@ fn known<'a>(packages: &[&'a str]) -> Result<(Vec<&'a str>, Vec<&'a str>)> {
 
 /// Returns apt-get with these arguments, through `sudo` unless the user is root.
 fn apt_get(args: &[&str]) -> Result<Command> {
-    let (_, id) = run::stdout(Command::new("id").arg("-u"))?;
+    let (_, id, _) = run::outcome(Command::new("id").arg("-u"))?;
     let is_root = id.trim() == "0";
     if !is_root && run::on_path("sudo").is_none() {
         return fail("apt-get needs root: this is not root, and there is no sudo");

@@ -85,13 +85,11 @@ fn fuzz(name: &str, programs: &Path, target: &Path, seconds: &str) -> Result {
     let mut fuzz = run::command(programs.join(name), &limits);
     fuzz.arg(format!("-artifact_prefix={}/", failed.display()));
     fuzz.arg(&found).arg(run::workspace().join("tests/corpus"));
-    let output =
-        fuzz.output().map_err(|error| format!("`{}` does not start: {error}", run::line(&fuzz)))?;
-    let log = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() {
+    let (status, _, log) = run::outcome(&mut fuzz)?;
+    if !status.success() {
         let start = log.lines().count().saturating_sub(40);
         let end: Vec<&str> = log.lines().skip(start).collect();
-        let (status, end) = (output.status, end.join("\n"));
+        let end = end.join("\n");
         return fail(format!("fuzz target {name} found something ({status}):\n{end}"));
     }
     let figure =

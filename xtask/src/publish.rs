@@ -3,7 +3,6 @@
 use crate::run::{self, Result, fail};
 use crate::{files, tools};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 /// The published crates. Each crate comes after the crates that it needs.
 pub const CRATES: [&str; 7] = [
@@ -65,16 +64,14 @@ fn names() -> Result {
     for name in CRATES {
         // Inside the workspace, Cargo would describe the workspace's own crate.
         let mut info = run::cargo(&format!("info --color=never {name}"));
-        info.current_dir(std::env::temp_dir());
-        let output = info.stdin(Stdio::null()).output().expect("Cargo runs this program");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        if !output.status.success() {
+        let (status, text, errors) = run::outcome(info.current_dir(std::env::temp_dir()))?;
+        if !status.success() {
             if !errors.contains(&format!("could not find `{name}`")) {
                 eprintln!("xtask: skipped: whether the name {name} is free: {}", errors.trim());
             }
             continue;
         }
-        let of = repository(&String::from_utf8_lossy(&output.stdout), "repository: ");
+        let of = repository(&text, "repository: ");
         if of.is_none() || of != ours {
             return fail(format!(
                 "the registry has another project's crate {name} (repository: {of:?}, ours is {ours:?}): choose another name"
@@ -97,13 +94,11 @@ fn dry_run(target: &Path) -> Result {
     };
     cargo.args(["--locked", "--allow-dirty", "--target-dir"]).arg(target);
     let line = run::line(&cargo);
-    let output = cargo.stdin(Stdio::null()).output();
-    let output = output.map_err(|error| format!("`{line}` does not start: {error}"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
+    let (status, _, said) = run::outcome(&mut cargo)?;
     eprint!("{said}");
-    if !output.status.success() {
+    if !status.success() {
         let advice = "without a network, CARGO_NET_OFFLINE=true packs and builds them without asking the registry";
-        return fail(format!("`{line}` failed ({}); {advice}", output.status));
+        return fail(format!("`{line}` failed ({status}); {advice}"));
     }
     let is_expected = |warning: &str| warning == "warning: aborting upload due to dry run";
     match said.lines().find(|line| line.starts_with("warning") && !is_expected(line)) {

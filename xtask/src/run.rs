@@ -116,17 +116,17 @@ pub fn check(command: &mut Command) -> Result {
     fail(format!("`{}` failed ({status})", line(command)))
 }
 
-/// Runs a command, and returns its exit status and standard output. Discards standard error. The
-/// caller must check the status.
-pub fn stdout(command: &mut Command) -> Result<(ExitStatus, String)> {
-    let output = command.stderr(Stdio::null()).output();
-    let output = output.map_err(|error| cannot_start(command, &error))?;
-    Ok((output.status, String::from_utf8_lossy(&output.stdout).into_owned()))
+/// Runs a command, and returns its exit status, standard output and standard error. The caller must
+/// check the status.
+pub fn outcome(command: &mut Command) -> Result<(ExitStatus, String, String)> {
+    let output = command.output().map_err(|error| cannot_start(command, &error))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok((output.status, text(&output.stdout), text(&output.stderr)))
 }
 
 /// Runs a command and returns its standard output; it must succeed.
 pub fn output(command: &mut Command) -> Result<String> {
-    let (status, text) = stdout(command)?;
+    let (status, text, _) = outcome(command)?;
     if status.success() {
         return Ok(text);
     }

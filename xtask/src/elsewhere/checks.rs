@@ -66,13 +66,11 @@ fn examples(builds: &Builds<'_>, row: &mut Row) {
 
 /// Checks that a command prints this text.
 fn says(mut command: Command, expected: &str) -> Result {
-    let output = command.output().map_err(|error| format!("cannot start it: {error}"))?;
-    let both = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8_lossy(&both);
-    if text.contains(expected) {
+    let (_, text, errors) = run::outcome(&mut command)?;
+    if text.contains(expected) || errors.contains(expected) {
         return Ok(());
     }
-    fail(format!("`{}` does not say '{expected}':\n{text}", run::line(&command)))
+    fail(format!("`{}` does not say '{expected}':\n{text}{errors}", run::line(&command)))
 }
 
 /// Tests packs in a static Rust library that the host's C compiler links into a C program.
@@ -82,8 +80,7 @@ fn static_library(builds: &Builds<'_>) -> Result {
     let mut cargo = builds.cargo(
         "rustc --package=offload-elsewhere --lib --crate-type=staticlib -- --print=native-static-libs",
     );
-    let output = cargo.output().map_err(|error| format!("cannot start Cargo: {error}"))?;
-    let text = String::from_utf8_lossy(&output.stderr);
+    let (_, _, text) = run::outcome(&mut cargo)?;
     let needs = text.lines().find_map(|line| line.split_once("native-static-libs: "));
     let Some((_, needs)) = needs else {
         return fail(format!("`{}` names no libraries:\n{text}", run::line(&cargo)));

@@ -5,7 +5,7 @@ use super::report::Row;
 use crate::files;
 use crate::run::{self, Result, fail};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 /// The command lines. `FILES` stands for all corpus files, `NULL` for the null device, and other
 /// words in capitals for [`ENTRIES`]. Some command lines write a file that they also read.
@@ -56,35 +56,28 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
 fn compare(builds: &Builds<'_>, line: &str, files: &str, here: &Path, there: &Path) -> Result {
     let (name, words) = line.split_once(' ').unwrap_or((line, ""));
     let words = words.replace("FILES", files);
+    let outcome = |mut command: Command, folder: &Path, null: &str| {
+        let words = words.replace("NULL", null);
+        run::outcome(command.args(words.split(' ')).current_dir(folder))
+    };
     let own = Command::new(run::workspace().join("target/debug").join(name));
-    let expected = outcome(own, here, &words.replace("NULL", "/dev/null"))?;
+    let (expected, text, _) = outcome(own, here, "/dev/null")?;
     let runner = builds.host.runner;
     let program = builds.program(&builds.programs().join(format!("{name}{}", runner.exe())));
     let null = if runner.is_windows() { "NUL" } else { "/dev/null" };
-    let found = outcome(program, there, &words.replace("NULL", null))?;
-    let (one, other) = (expected.status.code(), found.status.code());
-    if one != other {
-        let errors = String::from_utf8_lossy(&found.stderr);
-        return fail(format!("status {other:?} in place of {one:?}: {errors}"));
+    let (found, found_text, errors) = outcome(program, there, null)?;
+    let (expected, found) = (expected.code(), found.code());
+    if expected != found {
+        return fail(format!("status {found:?} in place of {expected:?}: {errors}"));
     }
-    let (one, other) = (printed(&expected), printed(&found));
-    if one != other {
-        let first = one.lines().zip(other.lines()).find(|(one, other)| one != other);
+    // Windows separates folders with backslashes, which JSON doubles.
+    let [text, found_text] =
+        [text, found_text].map(|it| it.replace("\\\\", "/").replace('\\', "/"));
+    if text != found_text {
+        let first = text.lines().zip(found_text.lines()).find(|(one, other)| one != other);
         return fail(format!("prints something else, first: {first:?}"));
     }
     run::output(Command::new("diff").arg("-rq").arg(here).arg(there)).map(|_| ())
-}
-
-/// Runs a command line in a folder.
-fn outcome(mut command: Command, folder: &Path, words: &str) -> Result<Output> {
-    command.args(words.split(' ')).current_dir(folder);
-    Ok(command.output().map_err(|error| error.to_string())?)
-}
-
-/// Returns what a command line prints. Windows separates folders with backslashes, which JSON
-/// doubles; the text contains slashes instead.
-fn printed(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).replace("\\\\", "/").replace('\\', "/")
 }
 
 /// Makes a folder that contains only the corpus. Returns its files, separated by spaces.

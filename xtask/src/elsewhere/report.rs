@@ -37,20 +37,19 @@ impl Row {
     /// Runs tests, and counts them.
     pub fn tests(&mut self, what: &str, mut cargo: Command) {
         eprintln!("xtask elsewhere: {}: {what}", self.host);
-        let output = match cargo.stderr(Stdio::inherit()).output() {
-            Ok(output) => output,
-            Err(error) => return self.check(what, fail(format!("cannot start Cargo: {error}"))),
+        let (status, text) = match run::outcome(cargo.stderr(Stdio::inherit())) {
+            Ok((status, text, _)) => (status, text),
+            Err(failure) => return self.check(what, Err(failure)),
         };
-        let text = String::from_utf8_lossy(&output.stdout);
-        if !output.status.success() {
+        if !status.success() {
             eprint!("{text}");
         }
         let (ran, failed) = (self.sum.passed + self.sum.failed, self.sum.failed);
         text.lines().for_each(|line| self.sum.add(line));
         let has_run = self.sum.passed + self.sum.failed > ran;
-        if !has_run || (!output.status.success() && self.sum.failed == failed) {
+        if !has_run || (!status.success() && self.sum.failed == failed) {
             let line = run::line(&cargo);
-            self.check(what, fail(format!("`{line}` ended with {}", output.status)));
+            self.check(what, fail(format!("`{line}` ended with {status}")));
         }
     }
 }
