@@ -15,9 +15,6 @@ const RUSTFLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanit
 /// The default number of seconds for each target.
 pub const SECONDS: &str = "10";
 
-/// The limits for every input: its size in bytes, the memory in megabytes, and the time in seconds.
-const LIMITS: &str = "-max_len=16384 -rss_limit_mb=2048 -timeout=10";
-
 /// Runs these targets, or all targets.
 pub fn command(seconds: &str, names: &[&str]) -> Result {
     if seconds.parse::<u32>().is_err() {
@@ -81,7 +78,9 @@ fn fuzz(name: &str, programs: &Path, target: &Path, seconds: &str) -> Result {
     let failed = target.join("artifacts").join(name);
     files::create(&found)?;
     files::create(&failed)?;
-    let limits = format!("-max_total_time={seconds} {LIMITS} -print_final_stats=1");
+    // For each input: its size in bytes, the memory in megabytes, and the time in seconds.
+    let limits = "-max_len=16384 -rss_limit_mb=2048 -timeout=10";
+    let limits = format!("-max_total_time={seconds} {limits} -print_final_stats=1");
     let mut fuzz = run::command(programs.join(name), &limits);
     fuzz.arg(format!("-artifact_prefix={}/", failed.display()));
     fuzz.arg(&found).arg(run::workspace().join("tests/corpus"));

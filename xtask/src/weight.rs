@@ -13,12 +13,6 @@ use std::fmt::Write as _;
 /// units, a generic function that several of them need would be counted several times.
 const FLAGS: &str = "--emit=llvm-ir -Cno-prepopulate-passes -Ccodegen-units=1 -Cdebuginfo=0";
 
-/// The number of generic functions to print.
-const HEAVIEST: usize = 10;
-
-/// The row for all crates that are not ours.
-const OTHERS: &str = "dependencies";
-
 /// By name, the lines of each function of a crate, or of each copy of a generic function.
 type Lines<T> = BTreeMap<T, Vec<usize>>;
 
@@ -61,10 +55,14 @@ pub fn command(setup: &Setup) -> Result {
     ))
 }
 
-/// Returns the row of a crate: its name, or [`OTHERS`]. `file` is named after the crate and a hash.
+/// Returns the row of a crate. All crates that are not ours share a row. `file` is named after the
+/// crate and a hash.
 fn row(file: &str) -> &'static str {
     let name = file.rsplit_once('-').map_or(file, |(name, _hash)| name);
-    budgets().map(|(row, _)| row).find(|row| row.replace('-', "_") == name).unwrap_or(OTHERS)
+    budgets()
+        .map(|(row, _)| row)
+        .find(|row| row.replace('-', "_") == name)
+        .unwrap_or("dependencies")
 }
 
 /// Returns the paths of functions with their lines: from `define` to a line with `}`. The comment
@@ -87,12 +85,12 @@ fn functions_in(text: &str) -> Vec<(String, usize)> {
     functions
 }
 
-/// Returns a table of the largest generic functions. All copies of a function share a row.
+/// Returns a table of the ten largest generic functions. All copies of a function share a row.
 fn heaviest(functions: &Lines<String>) -> String {
     let mut all: Vec<_> = functions.iter().filter(|(_, lines)| lines.len() > 1).collect();
     all.sort_by_key(|(_, lines)| std::cmp::Reverse(lines.iter().sum::<usize>()));
     let mut table = format!("{:>9} {:>7}  generic function\n", "lines", "copies");
-    for (name, lines) in all.iter().take(HEAVIEST) {
+    for (name, lines) in all.iter().take(10) {
         let sum: usize = lines.iter().sum();
         let _ = writeln!(table, "{sum:>9} {:>7}  {name}", lines.len());
     }

@@ -52,11 +52,11 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
 
 /// Runs the examples that use the CPU.
 fn examples(builds: &Builds<'_>, row: &mut Row) {
-    let one_source = "--manifest-path=examples/Cargo.toml --package=one-source";
-    for (name, package, result) in
-        [("one-source", one_source, "all right"), ("saxpy", "--package=saxpy", "right")]
-    {
-        let mut cargo = builds.cargo(&format!("run --quiet {package}"));
+    for (name, options, result) in [
+        ("one-source", "--manifest-path=examples/Cargo.toml --package=one-source", "all right"),
+        ("saxpy", "--package=saxpy", "right"),
+    ] {
+        let mut cargo = builds.cargo(&format!("run --quiet {options}"));
         cargo.env("OFFLOAD_DEVICE", "cpu");
         // Static programs cannot load images.
         let is_static = builds.host.runner == Runner::StaticMusl;

@@ -210,7 +210,8 @@ impl Builds<'_> {
         let mut cargo = self.setup.cargo(&words);
         sysroot::lead(&mut cargo);
         cargo.envs(self.host.environment()).env_remove("DISPLAY");
-        cargo.env("CARGO_TARGET_DIR", target_folder());
+        // All hosts share the folder, so that dependencies of build scripts are compiled only once.
+        cargo.env("CARGO_TARGET_DIR", run::workspace().join("target/elsewhere"));
         cargo
     }
 
@@ -225,12 +226,6 @@ impl Builds<'_> {
 
     /// Returns the folder into which Cargo puts programs.
     pub fn programs(&self) -> PathBuf {
-        target_folder().join(self.host.target).join("debug")
+        run::workspace().join("target/elsewhere").join(self.host.target).join("debug")
     }
-}
-
-/// Returns the target folder, which all hosts share so that dependencies of build scripts are
-/// compiled only once.
-fn target_folder() -> PathBuf {
-    run::workspace().join("target/elsewhere")
 }
