@@ -12,7 +12,7 @@ pub enum Step {
     Cargo(&'static str),
     /// Runs Cargo's clippy with these options. Every warning is an error.
     Clippy(&'static str),
-    /// The same in the workspace of the examples.
+    /// Runs clippy on all targets in the workspace of the examples, with these options.
     ClippyOfExamples(&'static str),
     /// Runs the tests with these arguments and variables.
     Test(&'static str, &'static [(&'static str, &'static str)]),

@@ -78,7 +78,7 @@ fn fuzz(name: &str, programs: &Path, target: &Path, seconds: &str) -> Result {
     let failed = target.join("artifacts").join(name);
     files::create(&found)?;
     files::create(&failed)?;
-    // For each input: its size in bytes, the memory in megabytes, and the time in seconds.
+    // The options limit each input: its size in bytes, its memory in megabytes, its seconds.
     let limits = "-max_len=16384 -rss_limit_mb=2048 -timeout=10";
     let limits = format!("-max_total_time={seconds} {limits} -print_final_stats=1");
     let mut fuzz = run::command(programs.join(name), &limits);

@@ -24,10 +24,10 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// The manifest of README's package, which this command writes.
 const README: &str = "target/gpu/readme/Cargo.toml";
 
-/// The programs in the folder: the manifest of the package or workspace, the package, which is the
-/// name in the folder, and the program's name. The first is `gpu-checks`, which starts the others.
-/// Two examples are missing: hip-vector-add is linked with AMD's runtime, and kernel-tests has no
-/// program.
+/// The programs in the folder: the manifest of the package or workspace, the package, and the
+/// program's name. In the folder, a program has the package's name. The first is `gpu-checks`,
+/// which starts the others. Two examples are missing: hip-vector-add is linked with AMD's runtime,
+/// and kernel-tests has no program.
 const PROGRAMS: [(&str, &str, &str); 8] = [
     ("gpu/Cargo.toml", "gpu-checks", "gpu-checks"),
     (README, "readme", "readme"),

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 /// units, a generic function that several of them need would be counted several times.
 const FLAGS: &str = "--emit=llvm-ir -Cno-prepopulate-passes -Ccodegen-units=1 -Cdebuginfo=0";
 
-/// By name, the lines of each function of a crate, or of each copy of a generic function.
+/// The lines of each function of a crate, or of each copy of a generic function, under its name.
 type Lines<T> = BTreeMap<T, Vec<usize>>;
 
 /// Runs `cargo xtask weight`: prints both tables, and compares the weights with the budgets.

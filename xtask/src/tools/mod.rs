@@ -38,7 +38,7 @@ pub struct Unpacked {
     at: &'static str,
 }
 
-/// The number of tools, the first of [`SYSTEM`], that the short run of the tests needs.
+/// The number of tools at the start of [`SYSTEM`] that the short run of the tests needs.
 pub const SHORT: usize = 2;
 
 /// The system packages that the tests need.
