@@ -1,7 +1,7 @@
 //! Finds and installs Debian packages.
 
 use crate::files;
-use crate::run::{self, Failure, Result};
+use crate::run::{self, Result, fail};
 use std::path::Path;
 use std::process::Command;
 
@@ -13,44 +13,52 @@ pub fn is_here() -> bool {
 /// Returns the packages that are not installed, in the order given.
 pub fn missing(packages: &[&'static str]) -> Result<Vec<&'static str>> {
     let mut query = Command::new("dpkg-query");
-    query.args(["-W", "-f=${Package} ${db:Status-Status}\\n"]).args(packages);
-    // Ignore the status. dpkg-query fails if it does not know a package, but such a package is
-    // missing.
-    let (_, listing) = run::stdout(&mut query)?;
-    let installed: Vec<&str> =
-        listing.lines().filter_map(|line| line.strip_suffix(" installed")).collect();
-    Ok(packages.iter().copied().filter(|package| !installed.contains(package)).collect())
+    query.args(["-W", "-f=${Package} ${db:Status-Status}\\n"]);
+    Ok(divide(packages, &mut query, "NAME installed")?.1)
+}
+
+/// Divides packages into those that a command lists and the others. `line` is the line for a
+/// package called NAME.
+fn divide<'a>(
+    packages: &[&'a str],
+    query: &mut Command,
+    line: &str,
+) -> Result<(Vec<&'a str>, Vec<&'a str>)> {
+    // Ignore the status, because the command fails if it does not know one of the packages.
+    let (_, listing, _) = run::outcome(query.args(packages))?;
+    let lines: Vec<&str> = listing.lines().collect();
+    let is_listed = |name: &&str| lines.contains(&&*line.replace("NAME", name));
+    Ok(packages.iter().partition(|name| is_listed(name)))
 }
 
 /// Installs the packages that apt knows, and skips the others.
 pub fn install(packages: &[&'static str]) -> Result {
-    let privilege = privilege()?;
+    let mut update = apt_get(&["update"])?;
     eprintln!("xtask setup: installing with apt: {}", packages.join(" "));
     // Continue if a source cannot be reached: the other sources may have all packages.
-    let update = run::check(&mut apt_get(&privilege, &["update"]));
-    let known = known(packages)?;
+    let update = run::check(&mut update);
+    let (known, unknown) = known(packages)?;
     if !known.is_empty() {
         let fixed = ["install", "--yes", "--no-install-recommends"];
-        run::check(&mut apt_get(&privilege, &[&fixed[..], &known].concat()))?;
+        run::check(&mut apt_get(&[&fixed[..], &known].concat())?)?;
     }
-    let unknown: Vec<_> = packages.iter().copied().filter(|p| !known.contains(p)).collect();
-    match (unknown.is_empty(), update) {
-        (true, _) => Ok(()),
-        (false, Err(failed)) => Err(failed),
-        (false, Ok(())) => Err(Failure::Failed(format!(
-            "no source that apt is set up with has {}\n  \
-             (Debian 12 has LLVM 22 among its security updates; LLVM's own apt repository has it for others)",
-            unknown.join(" ")
-        ))),
+    if unknown.is_empty() {
+        return Ok(());
     }
+    update?;
+    fail(format!(
+        "no source that apt is set up with has {}\n  \
+         (Debian 12 has LLVM 22 among its security updates; LLVM's own apt repository has it for others)",
+        unknown.join(" ")
+    ))
 }
 
 /// Downloads the packages and unpacks them into a folder without installing them. The folder
 /// appears only when it is complete.
 pub fn unpack(packages: &[&'static str], folder: &Path) -> Result {
     eprintln!("xtask setup: unpacking from apt: {}", packages.join(" "));
-    if known(packages)?.len() < packages.len() {
-        run::check(&mut apt_get(&privilege()?, &["update"]))?;
+    if !known(packages)?.1.is_empty() {
+        run::check(&mut apt_get(&["update"])?)?;
     }
     download(&[&["-q", "download"], packages].concat(), folder)
 }
@@ -58,37 +66,29 @@ pub fn unpack(packages: &[&'static str], folder: &Path) -> Result {
 /// Downloads packages of a different Debian release, such as `bullseye`, from the same mirror, and
 /// unpacks them into a folder.
 pub fn unpack_of(release: &str, packages: &[&'static str], folder: &Path) -> Result {
-    let mut targets = Command::new("apt-get");
-    targets.args(["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]);
-    let (_, mirrors) = run::stdout(&mut targets)?;
+    let mut targets = run::command("apt-get", "indextargets --format $(REPO_URI)");
+    let (_, mirrors, _) = run::outcome(targets.arg("Created-By: Packages"))?;
     // Skip other sources, such as security updates, because their releases have different names.
     let mirror = mirrors.lines().find(|it| it.trim_end_matches('/').ends_with("/debian"));
-    let mirror = mirror.ok_or_else(|| {
-        Failure::Failed(
-            "apt knows no mirror of Debian (`apt-get update` reads its lists)".to_owned(),
-        )
-    })?;
+    let mirror =
+        mirror.ok_or("apt knows no mirror of Debian (`apt-get update` reads its lists)")?;
     let sources = folder.with_extension("list");
     files::write(&sources, &format!("deb {mirror} {release} main\n"))?;
-    let options = [
-        format!("Dir::Etc::sourcelist={}", sources.display()),
-        "Dir::Etc::sourceparts=/dev/null".to_owned(),
-    ];
+    let sources = format!("Dir::Etc::sourcelist={}", sources.display());
     // Without the release, apt would prefer the newer versions of the installed release.
     let packages: Vec<String> = packages.iter().map(|it| format!("{it}/{release}")).collect();
-    unpack_with(&options, &packages, folder)
+    unpack_with(&[&sources, "Dir::Etc::sourceparts=/dev/null"], &packages, folder)
 }
 
 /// Downloads packages with these apt-get options, and unpacks them into a folder. Uses separate
 /// package lists, so that the system's lists stay unchanged.
-pub fn unpack_with(options: &[String], packages: &[String], folder: &Path) -> Result {
+pub fn unpack_with(options: &[&str], packages: &[String], folder: &Path) -> Result {
     let lists = folder.with_extension("lists");
     files::create(&lists.join("partial"))?;
     let state = format!("Dir::State::lists={}", lists.display());
-    let own = [state.as_str(), "Dir::Cache::pkgcache=", "Dir::Cache::srcpkgcache="];
-    let options = own.into_iter().chain(options.iter().map(String::as_str));
+    let own = [&*state, "Dir::Cache::pkgcache=", "Dir::Cache::srcpkgcache="];
     let mut command = vec!["-q"];
-    command.extend(options.flat_map(|option| ["-o", option]));
+    command.extend(own.iter().chain(options).flat_map(|option| ["-o", option]));
     // Some sources may lack an architecture, which apt reports as an error.
     run::status(Command::new("apt-get").args(&command).arg("update"))?;
     command.push("download");
@@ -118,38 +118,27 @@ for library in usr/lib/*-linux-gnu/libLLVM*; do
   done
 done";
 
-/// Returns the packages that apt can install.
-fn known(packages: &[&'static str]) -> Result<Vec<&'static str>> {
-    let mut show = Command::new("apt-cache");
-    show.env("LC_ALL", "C").args(["show", "--no-all-versions"]).args(packages);
-    let (_, listing) = run::stdout(&mut show)?;
-    let names: Vec<&str> = listing.lines().filter_map(|l| l.strip_prefix("Package: ")).collect();
-    Ok(packages.iter().copied().filter(|package| names.contains(package)).collect())
+/// Returns the packages that apt can install, and the others.
+fn known<'a>(packages: &[&'a str]) -> Result<(Vec<&'a str>, Vec<&'a str>)> {
+    let mut show = run::command("apt-cache", "show --no-all-versions");
+    divide(packages, show.env("LC_ALL", "C"), "Package: NAME")
 }
 
-/// Returns the command's words before `apt-get`: `sudo`, unless the user is root.
-fn privilege() -> Result<Vec<&'static str>> {
-    let (_, id) = run::stdout(Command::new("id").arg("-u"))?;
-    if id.trim() == "0" {
-        return Ok(Vec::new());
-    }
-    if run::on_path("sudo").is_none() {
-        return Err(Failure::Failed(
-            "apt-get needs root: this is not root, and there is no sudo".to_owned(),
-        ));
+/// Returns apt-get with these arguments, through `sudo` unless the user is root.
+fn apt_get(args: &[&str]) -> Result<Command> {
+    let (_, id, _) = run::outcome(Command::new("id").arg("-u"))?;
+    let is_root = id.trim() == "0";
+    if !is_root && run::on_path("sudo").is_none() {
+        return fail("apt-get needs root: this is not root, and there is no sudo");
     }
     // In CI, a password prompt would wait forever, so make sudo fail instead (`-n`).
-    Ok(if run::is_ci() { vec!["sudo", "-n"] } else { vec!["sudo"] })
-}
-
-fn apt_get(privilege: &[&str], args: &[&str]) -> Command {
-    // Set the variable with `env`, because sudo drops the caller's variables.
-    let fixed = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"];
-    // A different apt may be running (unattended upgrades), or a download may fail once, so wait
-    // and try again.
-    let options = ["-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3"];
-    let words = [privilege, &fixed, &options, args].concat();
-    let mut command = Command::new(words[0]);
-    command.args(&words[1..]);
-    command
+    let sudo = if run::is_ci() { "sudo -n" } else { "sudo" };
+    // Set the variable with `env`, because sudo drops the caller's variables. A different apt may
+    // be running (unattended upgrades), or a download may fail once, so wait and try again.
+    let env = "env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3";
+    let words = format!("{} {env}", if is_root { "" } else { sudo });
+    let (program, words) = words.trim_start().split_once(' ').unwrap_or_default();
+    let mut command = run::command(program, words);
+    command.args(args);
+    Ok(command)
 }

@@ -11,26 +11,17 @@ const CONTRIBUTING: &str = include_str!("../../CONTRIBUTING.md");
 const LIMIT: f64 = 90.0;
 
 /// The maximum total time of all steps on 2 cores, in minutes.
-pub const ALL: f64 = 75.0;
+const ALL: f64 = 75.0;
 
-/// A row of the table: a step and its time. The table may also have steps that do not exist yet.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Row {
-    /// The name of the step in `cargo xtask ci`.
-    pub step: &'static str,
-    /// The maximum time of the step on 2 cores, in minutes.
-    pub minutes: f64,
-}
-
-/// Returns the rows of the table in order.
-pub fn rows() -> impl Iterator<Item = Row> {
-    section("## CI's budget")
-        .filter_map(|(step, minutes)| Some(Row { step, minutes: minutes.parse().ok()? }))
+/// Returns the rows of the table in order: each step, and the minutes that it may take on 2 cores.
+/// The table may also have steps that do not exist yet.
+fn rows() -> impl Iterator<Item = (&'static str, f64)> {
+    section("## CI's budget").filter_map(|(step, minutes)| Some((step, minutes.parse().ok()?)))
 }
 
 /// Returns the number of minutes that a step may take.
 fn minutes(step: &str) -> Option<f64> {
-    rows().find(|row| row.step == step).map(|row| row.minutes)
+    rows().find(|(name, _)| *name == step).map(|(_, minutes)| minutes)
 }
 
 /// Whether a step that starts now ends before CI's time limit, even if it takes twice its budget,
@@ -56,9 +47,10 @@ pub fn table(measured: &[(&str, Duration)]) -> String {
     let taken = |time: &Duration| time.as_secs_f64() / 60.0;
     let mut table = format!("{:<20} {:>8} {:>8}\n", "step", "minutes", "budget");
     for (step, time) in measured {
-        let budget = minutes(step);
-        let is_over = budget.is_some_and(|budget| budget < taken(time));
-        let budget = budget.map_or("none".to_owned(), |budget| budget.to_string());
+        let (budget, is_over) = match minutes(step) {
+            Some(budget) => (budget.to_string(), budget < taken(time)),
+            None => ("none".to_owned(), false),
+        };
         let over = if is_over { "  over its budget" } else { "" };
         let _ = writeln!(table, "{step:<20} {:>8.1} {budget:>8}{over}", taken(time));
     }
@@ -73,15 +65,15 @@ mod tests {
 
     #[test]
     fn the_steps_together_stay_within_ci() {
-        let sum: f64 = rows().map(|row| row.minutes).sum();
+        let sum: f64 = rows().map(|(_, minutes)| minutes).sum();
         assert!(sum > 20.0, "the table of CONTRIBUTING.md is read");
         assert!(sum <= ALL, "{sum} minutes");
     }
 
     #[test]
     fn every_step_has_a_budget() {
-        for step in ["setup"].into_iter().chain(crate::ci::step_names()) {
-            assert!(rows().any(|row| row.step == step), "{step} has no row in CONTRIBUTING.md");
+        for step in ["setup"].into_iter().chain(crate::ci::STEPS.map(|(name, _)| name)) {
+            assert!(minutes(step).is_some(), "{step} has no row in CONTRIBUTING.md");
         }
     }
 

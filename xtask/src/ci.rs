@@ -1,70 +1,57 @@
 //! `ci`: runs CI's steps in order until one fails, then prints the time of each step and its
 //! budget.
 
-use crate::run::{self, Failure, Result};
+use crate::run::{self, Failure, Result, fail};
 use crate::setup::{self, Scope, Setup};
 use crate::{budget, elsewhere, fuzz, publish, rust_kernels, test, weight};
 use std::time::{Duration, Instant};
 
 /// The work of a step.
-enum Step {
+pub enum Step {
     /// Runs Cargo with these arguments.
     Cargo(&'static str),
+    /// Runs Cargo's clippy with these options. Every warning is an error.
+    Clippy(&'static str),
+    /// Runs clippy on all targets in the workspace of the examples, with these options.
+    ClippyOfExamples(&'static str),
+    /// Runs the tests with these arguments and variables.
+    Test(&'static str, &'static [(&'static str, &'static str)]),
     /// Runs one of this program's commands.
     Own(fn(&Setup) -> Result),
 }
-use Step::{Cargo, Own};
+use Step::{Cargo, Clippy, ClippyOfExamples, Own, Test};
 
 /// The steps.
-const STEPS: [(&str, Step); 16] = [
+pub const STEPS: [(&str, Step); 16] = [
     ("fmt", Cargo("fmt --all --check")),
-    (
-        "clippy",
-        Cargo(
-            "clippy --workspace --all-targets --features=offload-tools/drop-in --locked -- -D warnings",
-        ),
-    ),
+    ("clippy", Clippy("--workspace --all-targets --features=offload-tools/drop-in")),
     ("features", Own(features)),
     // The examples are a separate workspace.
     ("fmt-examples", Cargo("fmt --all --check --manifest-path examples/Cargo.toml")),
-    (
-        "examples",
-        Cargo(
-            "clippy --workspace --exclude=cuda-launchers --all-targets --manifest-path examples/Cargo.toml --locked -- -D warnings",
-        ),
-    ),
+    ("examples", ClippyOfExamples("--workspace --exclude=cuda-launchers")),
     // This example cannot be built without nvcc, but with `OFFLOAD_SKIP` clippy can check its code.
     (
         "example-launchers",
-        Cargo(
-            "clippy --config=env.OFFLOAD_SKIP=\"1\" --package=cuda-launchers --all-targets --manifest-path examples/Cargo.toml \
-             --locked -- -D warnings",
-        ),
+        ClippyOfExamples("--config=env.OFFLOAD_SKIP=\"1\" --package=cuda-launchers"),
     ),
     // The checks for machines with a GPU, here with images only for the CPU.
     ("fmt-gpu", Cargo("fmt --check --manifest-path gpu/Cargo.toml")),
     (
         "gpu",
-        Cargo(
-            "clippy --config=env.GPU_CHECKS_TARGETS=\"cpu\" --config=env.GPU_CHECKS_RANDOM=\"9\" --manifest-path gpu/Cargo.toml \
-             --target-dir=target --locked -- -D warnings",
+        Clippy(
+            "--config=env.GPU_CHECKS_TARGETS=\"cpu\" --config=env.GPU_CHECKS_RANDOM=\"9\" --manifest-path gpu/Cargo.toml \
+             --target-dir=target",
         ),
     ),
     (
         "doc",
         Cargo("doc --config=build.rustdocflags=[\"-Dwarnings\"] --workspace --no-deps --locked"),
     ),
-    (
-        "test",
-        Own(|setup| test::run_with(setup, &["--locked", "--", "--skip", "model::stand_in"], &[])),
-    ),
+    ("test", Test("--locked -- --skip model::stand_in", &[])),
     // Runs 500 sequences of edits. The test suite runs only 89 of them.
     (
         "model",
-        Own(|setup| {
-            let model = ["--locked", "--test", "builds", "--", "model::stand_in"];
-            test::run_with(setup, &model, &[("OFFLOAD_TEST_SEQUENCES", "113")])
-        }),
+        Test("--locked --test builds -- model::stand_in", &[("OFFLOAD_TEST_SEQUENCES", "113")]),
     ),
     ("weight", Own(weight::command)),
     ("rust-kernels", Own(rust_kernels::in_ci)),
@@ -87,24 +74,19 @@ const FEATURES: [(&str, &[&str]); 4] = [
     ("offload-build", &["|containers", "|compression", "|doctor"]),
 ];
 
-/// Returns all feature sets that contain one choice of each group.
-fn sets(groups: &[&str]) -> Vec<String> {
-    groups.iter().fold(vec![String::new()], |sets, group| {
-        let with =
-            |set: &String| group.split('|').map(|it| format!("{set},{it}")).collect::<Vec<_>>();
-        sets.iter().flat_map(with).collect()
-    })
-}
-
 /// Checks each library with each feature set. Builds of the workspace enable all features together.
 /// So only this step finds code that is not disabled with its feature.
 fn features(setup: &Setup) -> Result {
     for (package, groups) in FEATURES {
-        for set in sets(groups) {
-            let mut cargo = setup.cargo();
-            cargo.args(["clippy", "--all-targets", "--no-default-features", "--locked"]);
-            cargo.args(["--package", package, &format!("--features={set}")]);
-            run::check(cargo.args(["--", "-D", "warnings"]))?;
+        let mut sets = vec![String::new()];
+        for group in groups {
+            let with = |set| group.split('|').map(move |choice| format!("{set},{choice}"));
+            sets = sets.iter().flat_map(with).collect();
+        }
+        for set in sets {
+            run::check(&mut setup.cargo(&format!(
+                "clippy --all-targets --no-default-features --locked --package {package} --features={set} -- -D warnings"
+            )))?;
         }
     }
     Ok(())
@@ -117,18 +99,22 @@ pub fn command(args: &[&str]) -> Result {
         return Err(Failure::Usage(format!("`ci` has no step `{other}`; the steps are {steps}")));
     }
     let wanted = |name: &str| args.is_empty() || args.contains(&name);
-    // Check the components before set-up, which can take a minute.
-    for component in ["fmt", "clippy"].into_iter().filter(|name| wanted(name)) {
-        require_component(component)?;
+    // Check the components before set-up, which can take a minute. If one is missing, Cargo would
+    // report an unknown command.
+    for (name, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
+        if wanted(name) && !run::succeeds(&mut run::cargo(&format!("{name} --version"))) {
+            return fail(format!(
+                "`cargo {name}` does not work: {component} is not installed for this Rust.\n\
+                 With rustup: rustup component add {component}"
+            ));
+        }
     }
     let mut measured = Vec::new();
     let result = steps(STEPS.into_iter().filter(|(name, _)| wanted(name)), &mut measured);
     eprint!("\n{}", budget::table(&measured));
-    let left_out = result?;
-    if left_out.is_empty() {
-        eprintln!("xtask ci: all steps passed");
-    } else {
-        eprintln!("xtask ci: no time was left for {}; all other steps passed", left_out.join(", "));
+    match result?.join(", ").as_str() {
+        "" => eprintln!("xtask ci: all steps passed"),
+        some => eprintln!("xtask ci: no time was left for {some}; all other steps passed"),
     }
     Ok(())
 }
@@ -145,6 +131,10 @@ fn steps(
     let setup = setup::prepare(Scope::All);
     measured.push(("setup", start.elapsed()));
     let setup = setup?;
+    let cargo = |words: &str| {
+        run::check(&mut setup.cargo(words)).map_err(|_| format!("cargo {words}").into())
+    };
+    let clippy = |words: &str| cargo(&format!("clippy {words} --locked -- -D warnings"));
     for (name, step) in steps {
         if !budget::fits(name, start.elapsed()) {
             left_out.push(name);
@@ -153,38 +143,23 @@ fn steps(
         eprintln!("xtask ci: {name}");
         let start = Instant::now();
         let result = match step {
-            Cargo(words) => {
-                let mut cargo = setup.cargo();
-                run::check(cargo.args(words.split_whitespace()))
-                    .map_err(|_| Failure::Failed(format!("cargo {words}")))
+            Cargo(words) => cargo(words),
+            Clippy(words) => clippy(words),
+            ClippyOfExamples(words) => {
+                clippy(&format!("{words} --all-targets --manifest-path examples/Cargo.toml"))
+            }
+            Test(words, variables) => {
+                test::run_with(&setup, &words.split(' ').collect::<Vec<_>>(), variables)
             }
             Own(step) => step(&setup),
         };
         measured.push((name, start.elapsed()));
         result.map_err(|failure| {
             let failure = failure.text();
-            Failure::Failed(format!(
+            format!(
                 "step `{name}` failed: {failure}\nTo repeat only this step: cargo xtask ci {name}"
-            ))
+            )
         })?;
     }
     Ok(left_out)
-}
-
-/// Returns the names of the steps, without set-up.
-#[cfg(test)]
-pub fn step_names() -> impl Iterator<Item = &'static str> {
-    STEPS.into_iter().map(|(name, _)| name)
-}
-
-/// Returns an error if a component is missing, because Cargo would report an unknown command.
-fn require_component(name: &str) -> Result {
-    if run::succeeds(run::cargo().args([name, "--version"])) {
-        return Ok(());
-    }
-    let component = if name == "fmt" { "rustfmt" } else { name };
-    Err(Failure::Failed(format!(
-        "`cargo {name}` does not work: {component} is not installed for this Rust.\n\
-         With rustup: rustup component add {component}"
-    )))
 }

@@ -2,6 +2,7 @@
 
 use crate::readme;
 use crate::run::{self, Failure, Result};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
@@ -16,16 +17,15 @@ pub fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(|error| failed("read", path, &error))
 }
 
-/// Returns the files of README's package.
-pub fn readme_package() -> Result<Vec<(String, String)>> {
-    let root = run::workspace();
-    readme::package(&root).map_err(|error| failed("read", &root.join("README.md"), &error))
-}
-
 /// Returns the paths in a folder.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).map_err(|error| failed("list", folder, &error))?;
     Ok(entries.flatten().map(|entry| entry.path()).collect())
+}
+
+/// Returns the name of a file, without its folder.
+pub fn name(path: &Path) -> Cow<'_, str> {
+    path.file_name().unwrap_or_default().to_string_lossy()
 }
 
 /// Creates a folder if it is missing.
@@ -41,6 +41,19 @@ pub fn write(path: &Path, text: &str) -> Result {
     }
     create(path.parent().unwrap_or(path))?;
     fs::write(path, text).map_err(|error| failed("write", path, &error))
+}
+
+/// Writes README's package into a folder, under this name.
+pub fn write_readme_package(folder: &Path, name: &str) -> Result {
+    let root = run::workspace();
+    let error = |error| failed("read", &root.join("README.md"), &error);
+    for (path, mut text) in readme::package(&root).map_err(error)? {
+        if path == "Cargo.toml" {
+            text = text.replacen("\"saxpy\"", &format!("\"{name}\""), 1);
+        }
+        write(&folder.join(path), &text)?;
+    }
+    Ok(())
 }
 
 /// Writes an executable script for `sh`.

@@ -3,9 +3,8 @@
 //! which code ran.
 
 use crate::files;
-use crate::run::{self, Failure, Result};
+use crate::run::{self, Failure, Result, fail};
 use std::path::Path;
-use std::process::Command;
 use std::thread;
 
 /// Flags for coverage counters in every block and comparison, for libFuzzer.
@@ -16,28 +15,43 @@ const RUSTFLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanit
 /// The default number of seconds for each target.
 pub const SECONDS: &str = "10";
 
-/// The limits for every input: its size in bytes, the memory in megabytes, and the time in seconds.
-const LIMITS: [&str; 3] = ["-max_len=16384", "-rss_limit_mb=2048", "-timeout=10"];
-
 /// Runs these targets, or all targets.
 pub fn command(seconds: &str, names: &[&str]) -> Result {
     if seconds.parse::<u32>().is_err() {
         return Err(Failure::Usage(format!("`--seconds {seconds}` is not a number")));
     }
-    let targets = targets()?;
+    let paths = files::list(&run::workspace().join("fuzz/fuzz_targets"))?;
+    let mut targets: Vec<_> =
+        paths.iter().map(|path| files::name(path).replace(".rs", "")).collect();
+    targets.sort();
     if let Some(other) = names.iter().find(|name| !targets.iter().any(|it| it == **name)) {
+        let targets = targets.join(", ");
         return Err(Failure::Usage(format!(
-            "there is no fuzz target `{other}`; there are {}",
-            targets.join(", ")
+            "there is no fuzz target `{other}`; there are {targets}"
         )));
     }
-    let Some(host) = nightly_host() else {
-        return Err(Failure::Failed(
-            "fuzzing takes a nightly compiler: rustup toolchain install nightly".to_owned(),
-        ));
-    };
-    let all: Vec<&str> = targets.iter().map(String::as_str).collect();
-    run(&host, if names.is_empty() { &all } else { names }, seconds)
+    targets.retain(|name| names.is_empty() || names.contains(&name.as_str()));
+    let host = nightly_host()
+        .ok_or("fuzzing takes a nightly compiler: rustup toolchain install nightly")?;
+    let target = run::workspace().join("target/fuzz");
+    let build = "run nightly cargo build --release --locked --offline --quiet --target";
+    let mut build = run::command("rustup", build);
+    build.arg(&host).arg("--manifest-path").arg(run::workspace().join("fuzz/Cargo.toml"));
+    build.arg("--target-dir").arg(&target).env("RUSTFLAGS", RUSTFLAGS);
+    run::check(build.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN"))?;
+
+    let (programs, target) = (&target.join(host).join("release"), &target);
+    let at_once = thread::available_parallelism().map_or(1, usize::from);
+    for batch in targets.chunks(at_once) {
+        thread::scope(|scope| {
+            let start = |name| scope.spawn(move || fuzz(name, programs, target, seconds));
+            let running: Vec<_> = batch.iter().map(String::as_str).map(start).collect();
+            let ended = running.into_iter().map(|it| it.join().expect("the thread does not panic"));
+            let failed: Vec<String> = ended.filter_map(Result::err).map(Failure::text).collect();
+            if failed.is_empty() { Ok(()) } else { fail(failed.join("\n")) }
+        })?;
+    }
+    Ok(())
 }
 
 /// Runs CI's part: every target for a short time, if a nightly compiler is installed.
@@ -53,43 +67,8 @@ pub fn in_ci() -> Result {
 
 /// Returns the name of the nightly compiler for this machine, if it is installed.
 fn nightly_host() -> Option<String> {
-    let mut rustc = Command::new("rustup");
-    let (status, host) =
-        run::stdout(rustc.args("run nightly rustc --print host-tuple".split(' '))).ok()?;
-    status.success().then(|| host.trim().to_owned())
-}
-
-/// Returns the names of the fuzz targets.
-fn targets() -> Result<Vec<String>> {
-    let paths = files::list(&run::workspace().join("fuzz/fuzz_targets"))?;
-    let names = paths.iter().filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
-    let mut names: Vec<String> = names.collect();
-    names.sort();
-    Ok(names)
-}
-
-fn run(host: &str, names: &[&str], seconds: &str) -> Result {
-    let target = run::workspace().join("target/fuzz");
-    let mut build = Command::new("rustup");
-    build.args("run nightly cargo build --release --locked --offline --quiet --target".split(' '));
-    build.arg(host).arg("--manifest-path").arg(run::workspace().join("fuzz/Cargo.toml"));
-    build.arg("--target-dir").arg(&target).env("RUSTFLAGS", RUSTFLAGS);
-    run::check(build.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN"))?;
-
-    let (programs, target) = (&target.join(host).join("release"), &target);
-    let at_once = thread::available_parallelism().map_or(1, usize::from);
-    for batch in names.chunks(at_once) {
-        thread::scope(|scope| {
-            let mut running = Vec::new();
-            for name in batch {
-                running.push(scope.spawn(move || fuzz(name, programs, target, seconds)));
-            }
-            let ended = running.into_iter().map(|it| it.join().expect("the thread does not panic"));
-            let failed: Vec<String> = ended.filter_map(Result::err).map(Failure::text).collect();
-            if failed.is_empty() { Ok(()) } else { Err(Failure::Failed(failed.join("\n"))) }
-        })?;
-    }
-    Ok(())
+    let mut rustc = run::command("rustup", "run nightly rustc --print host-tuple");
+    Some(run::output(&mut rustc).ok()?.trim().to_owned())
 }
 
 /// Runs a fuzz target on the tests' corpus and on earlier findings. Adds new findings to the
@@ -99,22 +78,18 @@ fn fuzz(name: &str, programs: &Path, target: &Path, seconds: &str) -> Result {
     let failed = target.join("artifacts").join(name);
     files::create(&found)?;
     files::create(&failed)?;
-    let mut fuzz = Command::new(programs.join(name));
-    fuzz.arg(format!("-max_total_time={seconds}")).args(LIMITS).arg("-print_final_stats=1");
+    // The options limit each input: its size in bytes, its memory in megabytes, its seconds.
+    let limits = "-max_len=16384 -rss_limit_mb=2048 -timeout=10";
+    let limits = format!("-max_total_time={seconds} {limits} -print_final_stats=1");
+    let mut fuzz = run::command(programs.join(name), &limits);
     fuzz.arg(format!("-artifact_prefix={}/", failed.display()));
     fuzz.arg(&found).arg(run::workspace().join("tests/corpus"));
-    let output = fuzz.output().map_err(|error| {
-        Failure::Failed(format!("`{}` does not start: {error}", run::line(&fuzz)))
-    })?;
-    let log = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() {
+    let (status, _, log) = run::outcome(&mut fuzz)?;
+    if !status.success() {
         let start = log.lines().count().saturating_sub(40);
         let end: Vec<&str> = log.lines().skip(start).collect();
-        return Err(Failure::Failed(format!(
-            "fuzz target {name} found something ({}):\n{}",
-            output.status,
-            end.join("\n")
-        )));
+        let end = end.join("\n");
+        return fail(format!("fuzz target {name} found something ({status}):\n{end}"));
     }
     let figure =
         |of: &str| log.lines().find_map(|line| line.strip_prefix(of)).unwrap_or("?").trim();

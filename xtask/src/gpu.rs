@@ -1,7 +1,7 @@
 //! `gpu`: builds the checks in `gpu/` for a machine with a GPU. Runs them on this machine, or packs
 //! them into a folder for a different machine.
 
-use crate::run::{self, Failure, Result};
+use crate::run::{self, Result, fail};
 use crate::setup::{self, Scope};
 use crate::{apt, files};
 use std::fs;
@@ -17,40 +17,26 @@ const LARGEST: u64 = 45 << 20;
 /// The Debian release whose C library the programs need, and the version of this library.
 const OLDEST: (&str, u32) = ("bullseye", 31);
 
-/// The packages of that release that are needed for linking.
-const LIBRARIES: [&str; 3] = ["libc6", "libc6-dev", "libgcc-s1"];
-
 /// The Rust target of the programs. Because `--target` is given, build scripts are linked with this
 /// machine's C library.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// A program in the folder: the manifest of its package or workspace, the package, the program's
-/// name, and its name in the folder.
-struct Program {
-    manifest: &'static str,
-    package: &'static str,
-    built: &'static str,
-}
-
-const fn program(manifest: &'static str, package: &'static str) -> Program {
-    Program { manifest, package, built: package }
-}
-
-/// The manifest of README's package, which this command writes. In README, the package has the same
-/// name as the example saxpy.
+/// The manifest of README's package, which this command writes.
 const README: &str = "target/gpu/readme/Cargo.toml";
 
-/// The programs in the folder. The first is `gpu-checks`, which starts the others. Two examples are
-/// missing: hip-vector-add is linked with AMD's runtime, and kernel-tests has no program.
-const PROGRAMS: [Program; 8] = [
-    program("gpu/Cargo.toml", "gpu-checks"),
-    program(README, "readme"),
-    program("Cargo.toml", "saxpy"),
-    program("examples/Cargo.toml", "one-source"),
-    program("examples/Cargo.toml", "several-gpus"),
-    program("examples/Cargo.toml", "cuda-vector-add"),
-    program("examples/Cargo.toml", "rust-kernels"),
-    Program { built: "compute", ..program("examples/Cargo.toml", "module-library") },
+/// The programs in the folder: the manifest of the package or workspace, the package, and the
+/// program's name. In the folder, a program has the package's name. The first is `gpu-checks`,
+/// which starts the others. Two examples are missing: hip-vector-add is linked with AMD's runtime,
+/// and kernel-tests has no program.
+const PROGRAMS: [(&str, &str, &str); 8] = [
+    ("gpu/Cargo.toml", "gpu-checks", "gpu-checks"),
+    (README, "readme", "readme"),
+    ("Cargo.toml", "saxpy", "saxpy"),
+    ("examples/Cargo.toml", "one-source", "one-source"),
+    ("examples/Cargo.toml", "several-gpus", "several-gpus"),
+    ("examples/Cargo.toml", "cuda-vector-add", "cuda-vector-add"),
+    ("examples/Cargo.toml", "rust-kernels", "rust-kernels"),
+    ("examples/Cargo.toml", "module-library", "compute"),
 ];
 
 /// Runs `cargo xtask gpu`: runs the checks on this machine, or packs them into a folder for a
@@ -68,7 +54,7 @@ pub fn command(folder: Option<&str>) -> Result {
     match status.code() {
         // 3 means that no GPU ran, but that the CPU has passed.
         Some(0 | 3) => Ok(()),
-        _ => Err(Failure::Failed(format!("run.sh ended with {status}"))),
+        _ => fail(format!("run.sh ended with {status}")),
     }
 }
 
@@ -79,11 +65,12 @@ fn build(root: &Path, travel: bool) -> Result<Vec<PathBuf>> {
     if travel {
         fetch(&sysroot)?;
     }
-    write_readme(&run::workspace().join(README).with_file_name(""))?;
-    for Program { manifest, package, .. } in PROGRAMS {
-        let mut cargo = setup.cargo();
-        cargo.args(["build", "--release", "--quiet", "--target", TARGET]);
-        cargo.args(["--package", package, "--manifest-path"]).arg(run::workspace().join(manifest));
+    // In README, the package has the same name as the example saxpy.
+    files::write_readme_package(&run::workspace().join(README).with_file_name(""), "readme")?;
+    for (manifest, package, _) in PROGRAMS {
+        let mut cargo =
+            setup.cargo(&format!("build --release --quiet --target {TARGET} --package {package}"));
+        cargo.arg("--manifest-path").arg(run::workspace().join(manifest));
         cargo.arg("--target-dir").arg(&target).env("CARGO_PROFILE_RELEASE_STRIP", "true");
         // For README's package, Cargo must remove entries from the lock file: those of crates that
         // the package does not need.
@@ -94,16 +81,7 @@ fn build(root: &Path, travel: bool) -> Result<Vec<PathBuf>> {
         run::check(&mut cargo)?;
     }
     let built = target.join(TARGET).join("release");
-    Ok(PROGRAMS.iter().map(|program| built.join(program.built)).collect())
-}
-
-/// Writes README's package under a name that differs from the example's.
-fn write_readme(folder: &Path) -> Result {
-    for (path, text) in files::readme_package()? {
-        let own = if path == "Cargo.toml" { "\"readme\"" } else { "\"saxpy\"" };
-        files::write(&folder.join(path), &text.replacen("\"saxpy\"", own, 1))?;
-    }
-    Ok(())
+    Ok(PROGRAMS.iter().map(|(_, _, program)| built.join(program)).collect())
 }
 
 /// Unpacks an old C library into this folder, unless it is already there.
@@ -113,13 +91,12 @@ fn fetch(sysroot: &Path) -> Result {
         return Ok(());
     }
     if !apt::is_here() {
-        let text = format!(
+        return fail(format!(
             "a folder that travels is linked with the C library of Debian ({}), which apt-get downloads: make it on Debian",
             OLDEST.0
-        );
-        return Err(Failure::Failed(text));
+        ));
     }
-    apt::unpack_of(OLDEST.0, &LIBRARIES, sysroot)?;
+    apt::unpack_of(OLDEST.0, &["libc6", "libc6-dev", "libgcc-s1"], sysroot)?;
     // The package's link points to this machine's loader.
     let own = format!("../lib/x86_64-linux-gnu/ld-2.{}.so", OLDEST.1);
     run::check(Command::new("ln").arg("-sf").arg(own).arg(loader))
@@ -128,23 +105,17 @@ fn fetch(sysroot: &Path) -> Result {
 /// Makes Cargo and the C++ compiler link the program and the images for the CPU with the libraries
 /// in this folder.
 fn link_with(cargo: &mut Command, sysroot: &Path) {
-    let [old, new] = ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"]
-        .map(|folder| sysroot.join(folder).display().to_string());
-    let options = [
-        // This C library is old: some functions have moved to other libraries since, and rust-lld
-        // does not find them.
-        "-fuse-ld=bfd".to_owned(),
-        format!("-B{new}"),
-        format!("-L{new}"),
-        format!("-L{old}"),
-        format!("-Wl,--sysroot={}", sysroot.display()),
-        "-Wl,--no-as-needed".to_owned(),
-        format!("{old}/libdl.so.2"),
-        format!("{old}/libpthread.so.0"),
-    ];
-    let flags = options.each_ref().map(|option| format!("-Clink-arg={option}"));
+    let root = sysroot.display();
+    let (old, new) =
+        (format!("{root}/lib/x86_64-linux-gnu"), format!("{root}/usr/lib/x86_64-linux-gnu"));
+    let search = format!("-B{new} -L{new} -L{old} -Wl,--sysroot={root}");
+    // This C library is old: some functions have moved to other libraries since, and rust-lld does
+    // not find them.
+    let link =
+        format!("-fuse-ld=bfd {search} -Wl,--no-as-needed {old}/libdl.so.2 {old}/libpthread.so.0");
+    let flags: Vec<String> = link.split(' ').map(|it| format!("-Clink-arg={it}")).collect();
     cargo.env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS", flags.join(" "));
-    cargo.env("CXXFLAGS", options[1..5].join(" "));
+    cargo.env("CXXFLAGS", search);
 }
 
 /// Checks that neither a program nor the images in it need a newer C library.
@@ -153,18 +124,17 @@ fn check_versions(program: &Path) -> Result {
     const START: &[u8] = b"GLIBC_2.";
     let needed = bytes.windows(START.len() + 2).filter(|part| part.starts_with(START));
     let needed = needed.filter_map(|part| std::str::from_utf8(&part[START.len()..]).ok());
-    match needed.filter_map(|number| number.parse::<u32>().ok()).max() {
-        Some(newest) if newest > OLDEST.1 => Err(Failure::Failed(format!(
-            "{} needs glibc 2.{newest}, and the folder is for 2.{}",
-            program.display(),
+    let newest = needed.filter_map(|number| number.parse::<u32>().ok()).max();
+    let path = program.display();
+    let newest = newest.ok_or_else(|| format!("{path} names no glibc"))?;
+    if newest > OLDEST.1 {
+        return fail(format!(
+            "{path} needs glibc 2.{newest}, and the folder is for 2.{}",
             OLDEST.1
-        ))),
-        Some(newest) => {
-            println!("{} needs glibc 2.{newest}", program.display());
-            Ok(())
-        }
-        None => Err(Failure::Failed(format!("{} names no glibc", program.display()))),
+        ));
     }
+    println!("{path} needs glibc 2.{newest}");
+    Ok(())
 }
 
 /// Writes the folder, and returns its size in bytes.
@@ -172,12 +142,11 @@ fn pack(programs: &[PathBuf], folder: &Path) -> Result<u64> {
     files::write(&folder.join("run.sh"), SCRIPT)?;
     files::create(&folder.join("bin"))?;
     let mut size = SCRIPT.len() as u64;
-    for (built, Program { package, .. }) in programs.iter().zip(PROGRAMS) {
+    for (built, (_, package, _)) in programs.iter().zip(PROGRAMS) {
         size += files::copy(built, &folder.join("bin").join(package))?;
     }
     if size > LARGEST {
-        let text = format!("the folder has {size} bytes, and may have {LARGEST}");
-        return Err(Failure::Failed(text));
+        return fail(format!("the folder has {size} bytes, and may have {LARGEST}"));
     }
     Ok(size)
 }

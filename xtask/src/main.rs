@@ -20,7 +20,7 @@ mod wheels;
 
 use run::{Failure, Result};
 use setup::Scope;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 const HELP: &str = "\
 The project's own commands:
@@ -81,8 +81,7 @@ fn dispatch(args: &[String]) -> Result {
         ["gpu"] => gpu::command(None),
         ["gpu", "--pack", folder] => gpu::command(Some(folder)),
         ["newcomer"] => {
-            let system = ["--mount", "bash", "xtask/src/newcomer/system.sh"];
-            run::check(Command::new("unshare").args(system).current_dir(run::workspace()))
+            run::check(&mut run::command("unshare", "--mount bash xtask/src/newcomer/system.sh"))
         }
         ["elsewhere", ref hosts @ ..] => elsewhere::command(hosts),
         ["rust-kernels"] => rust_kernels::command(),
@@ -99,8 +98,7 @@ fn dispatch(args: &[String]) -> Result {
 fn bench(args: &[&str]) -> Result {
     let setup = setup::prepare(Scope::All)?;
     let build = "build --quiet --release --locked --package offload-tools --features drop-in";
-    run::check(setup.cargo().args(build.split(' ')))?;
-    let mut bench = setup.cargo();
-    bench.args("run --quiet --release --locked --package offload-bench --".split(' '));
-    run::passes(run::status(bench.args(args))?)
+    run::check(&mut setup.cargo(build))?;
+    let run = "run --quiet --release --locked --package offload-bench --";
+    run::passes(run::status(setup.cargo(run).args(args))?)
 }

@@ -1,10 +1,8 @@
 //! Tests the crates in their published form: packaged by Cargo, and built from the packages.
 
-use crate::run::{self, Failure, Result};
+use crate::run::{self, Result, fail};
 use crate::{files, tools};
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// The published crates. Each crate comes after the crates that it needs.
 pub const CRATES: [&str; 7] = [
@@ -31,11 +29,14 @@ pub fn in_ci() -> Result {
     dry_run(&target)?;
     let packages = join(&target)?;
     // Documentation examples may use only files in the packages.
-    let doctests = "test --doc --workspace --all-features --offline --quiet";
-    run::check(cargo_in(&packages).args(doctests.split(' ')))?;
+    let cargo = |args| {
+        let mut cargo = run::cargo(args);
+        cargo.current_dir(&packages).env("CARGO_TARGET_DIR", &target);
+        cargo
+    };
+    run::check(&mut cargo("test --doc --workspace --all-features --offline --quiet"))?;
     // docs.rs sets this variable and configuration, and the manifests request all features.
-    let mut doc = cargo_in(&packages);
-    doc.args("doc --workspace --no-deps --all-features --offline".split(' '));
+    let mut doc = cargo("doc --workspace --no-deps --all-features --offline");
     run::check(doc.env("RUSTDOCFLAGS", "--cfg docsrs -D warnings").env("DOCS_RS", "1"))?;
     links(&target.join("doc"))?;
     if is_offline() {
@@ -43,9 +44,8 @@ pub fn in_ci() -> Result {
     }
     // Test the oldest versions of dependencies that the manifests allow. Cargo's option for this is
     // unstable. This does not matter, because no user gets this build.
-    let oldest = ["update", "-Zdirect-minimal-versions"];
-    run::check(cargo_in(&packages).args(oldest).env("RUSTC_BOOTSTRAP", "1"))?;
-    run::check(cargo_in(&packages).args(["check", "--workspace", "--all-features", "--locked"]))
+    run::check(cargo("update -Zdirect-minimal-versions").env("RUSTC_BOOTSTRAP", "1"))?;
+    run::check(&mut cargo("check --workspace --all-features --locked"))
 }
 
 /// Whether Cargo must not contact the registry.
@@ -63,21 +63,19 @@ fn names() -> Result {
     let ours = repository(include_str!("../../Cargo.toml"), "repository = ");
     for name in CRATES {
         // Inside the workspace, Cargo would describe the workspace's own crate.
-        let mut info = run::cargo();
-        info.current_dir(std::env::temp_dir()).args(["info", "--color=never", name]);
-        let output = info.stdin(Stdio::null()).output().expect("Cargo runs this program");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        if !output.status.success() {
+        let mut info = run::cargo(&format!("info --color=never {name}"));
+        let (status, text, errors) = run::outcome(info.current_dir(std::env::temp_dir()))?;
+        if !status.success() {
             if !errors.contains(&format!("could not find `{name}`")) {
                 eprintln!("xtask: skipped: whether the name {name} is free: {}", errors.trim());
             }
             continue;
         }
-        let of = repository(&String::from_utf8_lossy(&output.stdout), "repository: ");
+        let of = repository(&text, "repository: ");
         if of.is_none() || of != ours {
-            return Err(Failure::Failed(format!(
+            return fail(format!(
                 "the registry has another project's crate {name} (repository: {of:?}, ours is {ours:?}): choose another name"
-            )));
+            ));
         }
     }
     Ok(())
@@ -87,29 +85,24 @@ fn names() -> Result {
 /// Treats every warning as an error.
 fn dry_run(target: &Path) -> Result {
     forget_earlier_packages(target)?;
-    let mut cargo = run::cargo();
     // Without the registry's index, Cargo cannot determine whether a version is already published.
     // `cargo package` does everything else that a dry run does.
-    if is_offline() {
-        let packages = CRATES.iter().flat_map(|name| ["--package", name]);
-        cargo.args(["package", "--offline"]).args(packages);
+    let mut cargo = if is_offline() {
+        run::cargo(&format!("package --offline --package {}", CRATES.join(" --package ")))
     } else {
-        cargo.args(["publish", "--dry-run", "--workspace"]);
-    }
+        run::cargo("publish --dry-run --workspace")
+    };
     cargo.args(["--locked", "--allow-dirty", "--target-dir"]).arg(target);
     let line = run::line(&cargo);
-    let output = cargo.stdin(Stdio::null()).output();
-    let output =
-        output.map_err(|error| Failure::Failed(format!("`{line}` does not start: {error}")))?;
-    let said = String::from_utf8_lossy(&output.stderr);
+    let (status, _, said) = run::outcome(&mut cargo)?;
     eprint!("{said}");
-    if !output.status.success() {
+    if !status.success() {
         let advice = "without a network, CARGO_NET_OFFLINE=true packs and builds them without asking the registry";
-        return Err(Failure::Failed(format!("`{line}` failed ({}); {advice}", output.status)));
+        return fail(format!("`{line}` failed ({status}); {advice}"));
     }
     let is_expected = |warning: &str| warning == "warning: aborting upload due to dry run";
     match said.lines().find(|line| line.starts_with("warning") && !is_expected(line)) {
-        Some(warning) => Err(Failure::Failed(format!("`{line}` warns: {warning}"))),
+        Some(warning) => fail(format!("`{line}` warns: {warning}")),
         None => Ok(()),
     }
 }
@@ -118,13 +111,14 @@ fn dry_run(target: &Path) -> Result {
 /// registry never changes, so it would compile the later packages with the earlier ones.
 fn forget_earlier_packages(target: &Path) -> Result {
     files::remove(target)?;
-    let Some(home) = run::cargo_home() else { return Ok(()) };
-    for registry in fs::read_dir(home.join("registry/src")).into_iter().flatten().flatten() {
-        // The name of the registry that a dry run creates starts with the dash.
-        if registry.file_name().to_string_lossy().starts_with('-') {
-            for name in CRATES {
-                files::remove(&registry.path().join(format!("{name}-{VERSION}")))?;
-            }
+    // Cargo's folder for registry packages.
+    let home = run::var("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(Path::new(&run::var("HOME")?).join(".cargo")));
+    let registries = home.and_then(|home| files::list(&home.join("registry/src")).ok());
+    // The name of the registry that a dry run creates starts with the dash.
+    for registry in registries.iter().flatten().filter(|it| files::name(it).starts_with('-')) {
+        for name in CRATES {
+            files::remove(&registry.join(format!("{name}-{VERSION}")))?;
         }
     }
     Ok(())
@@ -145,21 +139,12 @@ fn join(target: &Path) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Returns a Cargo command in the workspace of packages, with a separate target folder.
-fn cargo_in(folder: &Path) -> Command {
-    let mut cargo = run::cargo();
-    cargo.current_dir(folder).env("CARGO_TARGET_DIR", run::workspace().join("target/publish"));
-    cargo
-}
-
 /// Checks every link between the HTML pages in a folder, and between the repository's documents,
 /// including anchors. Does not follow links to other hosts.
 fn links(pages: &Path) -> Result {
-    let mut git = Command::new("git");
-    git.current_dir(run::workspace()).args(["ls-files", "*.md"]);
-    let documents = run::output(&mut git)?;
-    let mut lychee = Command::new(tools::lychee());
-    lychee.args(["--offline", "--include-fragments", "--no-progress"]);
+    let documents = run::output(&mut run::command("git", "ls-files *.md"))?;
+    let options = "--offline --include-fragments --no-progress";
+    let mut lychee = run::command(tools::lychee(), options);
     // Exclude rustdoc's pages with source code, because they contain text that looks like links,
     // and because a script finds the lines in them. The other excluded pages link to a list of
     // crates that rustdoc does not write.
@@ -168,5 +153,5 @@ fn links(pages: &Path) -> Result {
     // Exclude links to Rust paths, which come from a comment in a dependency (bytemuck) whose pages
     // are not built. In our own comments, rustdoc rejects such links.
     lychee.args(["--exclude", "::"]);
-    run::check(lychee.arg(pages).args(documents.lines()).current_dir(run::workspace()))
+    run::check(lychee.arg(pages).args(documents.lines()))
 }

@@ -19,6 +19,17 @@ pub enum Failure {
 /// The result of every step.
 pub type Result<T = ()> = std::result::Result<T, Failure>;
 
+/// Returns the error with this text: the attempt, the result, and the remedy.
+pub fn fail<T>(what: impl Into<String>) -> Result<T> {
+    Err(Failure::Failed(what.into()))
+}
+
+impl<T: Into<String>> From<T> for Failure {
+    fn from(what: T) -> Self {
+        Failure::Failed(what.into())
+    }
+}
+
 impl Failure {
     /// Describes the failure.
     pub fn text(self) -> String {
@@ -30,17 +41,13 @@ impl Failure {
 
     /// Prints the failure to standard error and returns its exit status.
     pub fn report(&self, help: &str) -> ExitCode {
-        match self {
-            Failure::Usage(what) => {
-                eprint!("xtask: {what}\n\n{help}");
-                ExitCode::from(2)
-            }
-            Failure::Failed(what) => {
-                eprintln!("xtask: {what}");
-                ExitCode::FAILURE
-            }
-            Failure::Said(status) => ExitCode::from(*status),
-        }
+        let (text, status) = match self {
+            Failure::Usage(what) => (format!("xtask: {what}\n\n{help}"), 2),
+            Failure::Failed(what) => (format!("xtask: {what}\n"), 1),
+            Failure::Said(status) => (String::new(), *status),
+        };
+        eprint!("{text}");
+        ExitCode::from(status)
     }
 }
 
@@ -62,11 +69,16 @@ pub fn workspace() -> PathBuf {
     Path::new(&own).parent().map_or_else(PathBuf::new, Path::to_path_buf)
 }
 
-/// Returns a command for the `cargo` that runs this program, in the workspace's folder.
-pub fn cargo() -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(workspace());
+/// Returns a command that runs in the workspace's folder. Spaces separate the arguments.
+pub fn command(program: impl AsRef<OsStr>, args: &str) -> Command {
+    let mut command = Command::new(program);
+    command.args(args.split_whitespace()).current_dir(workspace());
     command
+}
+
+/// Returns a command for the `cargo` that runs this program. Spaces separate the arguments.
+pub fn cargo(args: &str) -> Command {
+    command(var("CARGO").unwrap_or_else(|| "cargo".into()), args)
 }
 
 /// Runs a command, and shows its output to the user.
@@ -101,24 +113,24 @@ pub fn check(command: &mut Command) -> Result {
     if status.success() {
         return Ok(());
     }
-    Err(Failure::Failed(format!("`{}` failed ({status})", line(command))))
+    fail(format!("`{}` failed ({status})", line(command)))
 }
 
-/// Runs a command, and returns its exit status and standard output. Discards standard error. The
-/// caller must check the status.
-pub fn stdout(command: &mut Command) -> Result<(ExitStatus, String)> {
-    let output = command.stderr(Stdio::null()).output();
-    let output = output.map_err(|error| cannot_start(command, &error))?;
-    Ok((output.status, String::from_utf8_lossy(&output.stdout).into_owned()))
+/// Runs a command, and returns its exit status, standard output and standard error. The caller must
+/// check the status.
+pub fn outcome(command: &mut Command) -> Result<(ExitStatus, String, String)> {
+    let output = command.output().map_err(|error| cannot_start(command, &error))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok((output.status, text(&output.stdout), text(&output.stderr)))
 }
 
 /// Runs a command and returns its standard output; it must succeed.
 pub fn output(command: &mut Command) -> Result<String> {
-    let (status, text) = stdout(command)?;
+    let (status, text, _) = outcome(command)?;
     if status.success() {
         return Ok(text);
     }
-    Err(Failure::Failed(format!("`{}` failed ({status}):\n{text}", line(command))))
+    fail(format!("`{}` failed ({status}):\n{text}", line(command)))
 }
 
 /// Whether a command starts and succeeds. Its output is discarded.
@@ -135,7 +147,10 @@ pub fn line(command: &Command) -> String {
             words.push(format!("{}={}", name.to_string_lossy(), word(value)));
         }
     }
-    words.push(word(program_name(command.get_program())));
+    // Cargo is started by its full path, but users type only its name.
+    let program = Path::new(command.get_program());
+    let is_cargo = program.file_name().is_some_and(|name| name == "cargo");
+    words.push(word(if is_cargo { OsStr::new("cargo") } else { program.as_os_str() }));
     words.extend(command.get_args().map(word));
     words.join(" ")
 }
@@ -151,11 +166,6 @@ pub fn var(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Returns Cargo's folder for registry packages.
-pub fn cargo_home() -> Option<PathBuf> {
-    var("CARGO_HOME").map(PathBuf::from).or_else(|| Some(Path::new(&var("HOME")?).join(".cargo")))
-}
-
 /// Whether this is a CI run. In CI, no user can answer questions, and nothing may be skipped.
 pub fn is_ci() -> bool {
     var("CI").is_some_and(|value| value != "false" && value != "0")
@@ -163,13 +173,6 @@ pub fn is_ci() -> bool {
 
 fn cannot_start(command: &Command, error: &std::io::Error) -> Failure {
     Failure::Failed(format!("cannot start `{}`: {error}", line(command)))
-}
-
-/// Returns a program's name for messages, without its folder. Cargo is started by its full path,
-/// but users type only its name.
-fn program_name(program: &OsStr) -> &OsStr {
-    let name = Path::new(program).file_name().unwrap_or(program);
-    if name == "cargo" { name } else { program }
 }
 
 fn word(word: &OsStr) -> String {

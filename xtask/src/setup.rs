@@ -1,18 +1,12 @@
 //! `setup`: finds missing tools and installs them. `test`, `ci` and `prebuilt` begin with this.
 
-use crate::run::{self, Failure, Result};
-use crate::tools::{self, Need, OTHERS, SHORT, UNPACKED, Unpacked};
-use crate::{apt, wheels};
+use crate::apt;
+use crate::run::{self, Failure, Result, fail};
+use crate::tools::{self, Need, SHORT, SYSTEM, UNPACKED, Unpacked};
+use crate::wheels::{self, Wheel};
 use std::ffi::OsString;
 use std::process::Command;
 use std::sync::Once;
-
-/// Whether set-up may change the machine.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Mode {
-    Install,
-    Check,
-}
 
 /// The tests whose tools set-up installs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,7 +27,7 @@ pub struct Setup {
 
 /// Runs `cargo xtask setup`; with `--check`, changes nothing.
 pub fn command(is_check: bool) -> Result {
-    run(if is_check { Mode::Check } else { Mode::Install }, Scope::All).complete()?;
+    run(is_check, Scope::All).complete()?;
     println!("xtask setup: everything that the tests need is here");
     Ok(())
 }
@@ -41,48 +35,45 @@ pub fn command(is_check: bool) -> Result {
 /// Installs missing tools if possible. In CI, a tool that is missing afterwards is an error.
 /// Otherwise, a notice about it is printed.
 pub fn prepare(scope: Scope) -> Result<Setup> {
-    let setup = run(Mode::Install, scope);
-    if run::is_ci() {
-        return setup.complete();
-    }
-    if !setup.missing.is_empty() {
-        let list = setup.list();
-        eprintln!("xtask: {list}\nGoing on without: tests that need it say \"ignored\".\n");
+    let setup = run(false, scope);
+    match setup.complete() {
+        Err(failure) if !run::is_ci() => {
+            let list = failure.text();
+            eprintln!("xtask: {list}\nGoing on without: tests that need it say \"ignored\".\n");
+        }
+        result => result?,
     }
     Ok(setup)
 }
 
-/// Like [`prepare`], but any missing tool is an error, for work that needs everything.
-pub fn prepare_all() -> Result<Setup> {
-    run(Mode::Install, Scope::All).complete()
-}
-
 impl Setup {
-    /// Returns `cargo` with the variables of the installed tools. All steps use the same
-    /// environment, because a change would run build scripts again.
-    pub fn cargo(&self) -> Command {
-        let mut cargo = run::cargo();
+    /// Returns `cargo` with the variables of the installed tools, and with arguments that are
+    /// separated by spaces. All steps use the same environment, because a change would run build
+    /// scripts again.
+    pub fn cargo(&self, args: &str) -> Command {
+        let mut cargo = run::cargo(args);
         cargo.envs(self.environment.iter().map(|(name, value)| (name, value)));
         cargo
     }
 
-    fn complete(self) -> Result<Self> {
-        if self.missing.is_empty() { Ok(self) } else { Err(Failure::Failed(self.list())) }
-    }
-
-    fn list(&self) -> String {
-        format!("set-up is not complete.\n\n{}", self.missing.join("\n"))
+    /// Returns an error if a tool is missing.
+    pub fn complete(&self) -> Result {
+        if self.missing.is_empty() {
+            return Ok(());
+        }
+        fail(format!("set-up is not complete.\n\n{}", self.missing.join("\n")))
     }
 }
 
-fn run(mode: Mode, scope: Scope) -> Setup {
-    let (others, trees, manifests) = match scope {
-        Scope::Short => (&[][..], &[][..], &MANIFESTS[..1]),
-        Scope::All => (&OTHERS[..], &UNPACKED[..], &MANIFESTS[..]),
+/// Installs missing tools if possible; with `is_check`, changes nothing.
+pub fn run(is_check: bool, scope: Scope) -> Setup {
+    let (needs, trees, manifests) = match scope {
+        Scope::Short => (&SYSTEM[..SHORT], &[][..], &MANIFESTS[..1]),
+        Scope::All => (&SYSTEM[..], &UNPACKED[..], &MANIFESTS[..]),
     };
-    let mut results = vec![system(mode, &SHORT.iter().chain(others).collect::<Vec<_>>())];
-    results.extend(trees.iter().map(|it| unpacked(mode, it)));
-    results.extend(manifests.iter().map(|manifest| crates(mode, manifest)));
+    let mut results = vec![system(is_check, needs)];
+    results.extend(trees.iter().map(|tree| unpacked(is_check, tree)));
+    results.extend(manifests.iter().map(|manifest| crates(is_check, manifest)));
     let missing: Vec<String> =
         results.into_iter().filter_map(Result::err).map(Failure::text).collect();
     let mut environment = tools::environment();
@@ -95,9 +86,9 @@ fn run(mode: Mode, scope: Scope) -> Setup {
 
 /// Runs an installation. Returns the reason why files are missing, for use if they are missing
 /// afterwards. Before the first download, prints what set-up downloads.
-fn attempt(mode: Mode, install: impl FnOnce() -> Result) -> String {
+fn attempt(is_check: bool, install: impl FnOnce() -> Result) -> String {
     static ONCE: Once = Once::new();
-    if mode == Mode::Check {
+    if is_check {
         return "`cargo xtask setup` would fetch this".to_owned();
     }
     ONCE.call_once(|| {
@@ -116,22 +107,22 @@ fn attempt(mode: Mode, install: impl FnOnce() -> Result) -> String {
 
 /// Returns the missing system packages. Without apt, checks whether their files exist, because
 /// packages have different names there.
-pub fn missing(needs: &[&Need]) -> Result<Vec<&'static str>> {
+pub fn missing(needs: &[Need]) -> Result<Vec<&'static str>> {
     let is_apt = apt::is_here();
     let needs = needs.iter().filter(|need| is_apt || !need.is_found());
-    let packages: Vec<&str> = needs.flat_map(|need| need.packages).copied().collect();
+    let packages: Vec<&str> = needs.flat_map(|need| need.packages()).collect();
     if is_apt { apt::missing(&packages) } else { Ok(packages) }
 }
 
 /// Installs system packages.
-fn system(mode: Mode, needs: &[&Need]) -> Result {
+fn system(is_check: bool, needs: &[Need]) -> Result {
     let before = missing(needs)?;
     if before.is_empty() {
         return Ok(());
     }
     let (reason, by_hand) = if apt::is_here() {
         let by_hand = "By hand, as root: apt-get install --no-install-recommends ";
-        (attempt(mode, || apt::install(&before)), by_hand)
+        (attempt(is_check, || apt::install(&before)), by_hand)
     } else {
         ("set-up installs only with apt-get".to_owned(), "Debian's names of the packages: ")
     };
@@ -139,40 +130,39 @@ fn system(mode: Mode, needs: &[&Need]) -> Result {
     if after.is_empty() {
         return Ok(());
     }
-    let paragraphs = needs.iter().filter_map(|need| {
-        let packages =
-            need.packages.iter().filter(|it| after.contains(it)).map(ToString::to_string);
-        let packages: Vec<String> = packages.collect();
-        (!packages.is_empty()).then(|| describe(need, &packages))
-    });
-    let paragraphs: String = paragraphs.collect();
-    Err(Failure::Failed(format!("{reason}:\n{paragraphs}{by_hand}{}\n", after.join(" "))))
+    let mut paragraphs = String::new();
+    for need in needs {
+        let mut packages = need.packages();
+        packages.retain(|it| after.contains(it));
+        if !packages.is_empty() {
+            paragraphs += &describe(need, &packages.join(", "));
+        }
+    }
+    fail(format!("{reason}:\n{paragraphs}{by_hand}{}\n", after.join(" ")))
 }
 
 /// Unpacks packages or wheels into their folder.
-fn unpacked(mode: Mode, it: &Unpacked) -> Result {
+fn unpacked(is_check: bool, it: &Unpacked) -> Result {
     if it.is_complete() {
         return Ok(());
     }
-    let wheels = it.wheels();
+    let (packages, wheels) = (it.need.packages(), it.wheels());
     let is_named = run::var(it.variable).is_some();
     let reason = if is_named {
         format!("{} leads to `{}`, which lacks files", it.variable, it.folder().display())
     } else if !wheels.is_empty() {
-        attempt(mode, || wheels::install(&wheels))
+        attempt(is_check, || wheels::install(&wheels))
     } else if apt::is_here() {
-        attempt(mode, || apt::unpack(it.need.packages, &it.folder()))
+        attempt(is_check, || apt::unpack(&packages, &it.folder()))
     } else {
         "set-up unpacks packages only with apt-get".to_owned()
     };
     if it.is_complete() {
         return Ok(());
     }
-    let mut parts: Vec<String> = it.need.packages.iter().map(ToString::to_string).collect();
-    parts.extend(
-        wheels.iter().filter(|wheel| is_named || !wheel.is_here()).map(wheels::Wheel::name),
-    );
-    Err(Failure::Failed(format!("{reason}:\n{}", describe(&it.need, &parts))))
+    let wheels = wheels.iter().filter(|wheel| is_named || !wheel.is_here()).map(Wheel::name);
+    let parts: Vec<String> = packages.into_iter().map(str::to_owned).chain(wheels).collect();
+    fail(format!("{reason}:\n{}", describe(&it.need, &parts.join(", "))))
 }
 
 /// The manifests whose crates the tests need, because some tests read or link published crates. The
@@ -188,20 +178,15 @@ const MANIFESTS: [&str; 7] = [
 ];
 
 /// Downloads the crates in a lock file, because tests, fuzz targets and examples are built offline.
-fn crates(mode: Mode, manifest: &str) -> Result {
-    let mut fetch = run::cargo();
-    fetch.args(["fetch", "--locked", "--quiet", "--manifest-path", manifest]);
-    if mode == Mode::Check {
-        fetch.arg("--offline");
-    }
-    run::check(&mut fetch).map_err(|failure| {
-        let why = "the tests run Cargo offline and need every crate that the lock file names";
-        Failure::Failed(format!("{}:\n  {why}\n", failure.text()))
-    })
+fn crates(is_check: bool, manifest: &str) -> Result {
+    let mut fetch = run::cargo(&format!("fetch --locked --quiet --manifest-path {manifest}"));
+    let why = "the tests run Cargo offline and need every crate that the lock file names";
+    run::check(fetch.args(is_check.then_some("--offline")))
+        .map_err(|failure| format!("{}:\n  {why}\n", failure.text()).into())
 }
 
-fn describe(need: &Need, parts: &[String]) -> String {
+/// Returns a paragraph about a tool with missing parts.
+fn describe(need: &Need, parts: &str) -> String {
     let Need { what, why, elsewhere, .. } = need;
-    let parts = parts.join(", ");
     format!("  {what} ({parts})\n    why:       {why}\n    otherwise: {elsewhere}\n")
 }

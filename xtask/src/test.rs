@@ -9,13 +9,10 @@ use std::fs;
 /// Runs `cargo xtask test [--all] [ARGS...]`. Without arguments, this is the short run: the fast
 /// tests, and the slow tests of README's claims (tests/src/registry.rs).
 pub fn command(args: &[&str]) -> Result {
-    match *args {
+    let short = [("OFFLOAD_TEST_SHORT", "1")];
+    let (scope, args, variables) = match *args {
         // Skip doctests, because each is a program that must be linked separately.
-        [] => run_with(
-            &setup::prepare(Scope::Short)?,
-            &["--lib", "--bins", "--tests"],
-            &[("OFFLOAD_TEST_SHORT", "1")],
-        ),
+        [] => (Scope::Short, &["--lib", "--bins", "--tests"][..], &short[..]),
         ["--all", ref args @ ..] => {
             if args.is_empty() {
                 eprintln!(
@@ -23,10 +20,11 @@ pub fn command(args: &[&str]) -> Result {
                      beside other work. `cargo xtask test` is the short run."
                 );
             }
-            run_with(&setup::prepare(Scope::All)?, args, &[])
+            (Scope::All, args, &[][..])
         }
-        _ => run_with(&setup::prepare(Scope::Short)?, args, &[]),
-    }
+        _ => (Scope::Short, args, &[][..]),
+    };
+    run_with(&setup::prepare(scope)?, args, variables)
 }
 
 /// The features that tests need: the drop-in tools, and compression. Tests start the drop-in tools.
@@ -39,8 +37,8 @@ const FEATURES: &str = "--features=offload-tools/drop-in,offload-build/compressi
 pub fn run_with(setup: &Setup, args: &[&str], variables: &[(&str, &str)]) -> Result {
     let path = run::workspace().join("target/test-times");
     files::write(&path, "")?;
-    let mut cargo = setup.cargo();
-    cargo.arg("test").envs(variables.iter().copied()).env(RECORD, &path);
+    let mut cargo = setup.cargo("test");
+    cargo.envs(variables.iter().copied()).env(RECORD, &path);
     let own = args.split(|arg| *arg == "--").next().unwrap_or_default();
     let is_given =
         |starts: &[&str]| own.iter().any(|arg| starts.iter().any(|it| arg.starts_with(it)));
@@ -98,16 +96,12 @@ fn sorted_times(record: &str) -> Vec<(String, f64)> {
 /// Returns a line about the skipped tests: how many tests are slow, and how many need each missing
 /// tool. Each line of the record contains a test's name, a tab, and the test's result.
 fn left_out(record: &str) -> String {
+    let slow = record.lines().filter(|line| line.contains("\tleft out\tslow")).count();
     let mut tools = BTreeMap::new();
-    let (mut slow, mut without) = (0, 0);
-    for line in record.lines() {
-        if line.contains("\tleft out\tslow") {
-            slow += 1;
-        } else if let Some((_, tool)) = line.split_once("\tignored\tneeds ") {
-            without += 1;
-            *tools.entry(tool.split(':').next().unwrap_or(tool)).or_insert(0) += 1;
-        }
+    for (_, tool) in record.lines().filter_map(|line| line.split_once("\tignored\tneeds ")) {
+        *tools.entry(tool.split(':').next().unwrap_or(tool)).or_insert(0) += 1;
     }
+    let without: usize = tools.values().sum();
     if slow + without == 0 {
         return String::new();
     }
@@ -136,13 +130,13 @@ impl Sum {
         self.programs += 1;
         for part in numbers.split("; ") {
             let Some((number, what)) = part.trim().split_once(' ') else { continue };
-            let count = match what {
-                "passed" => &mut self.passed,
-                "failed" => &mut self.failed,
-                "ignored" => &mut self.ignored,
-                _ => continue,
-            };
-            *count += number.parse::<u64>().unwrap_or(0);
+            let number: u64 = number.parse().unwrap_or(0);
+            match what {
+                "passed" => self.passed += number,
+                "failed" => self.failed += number,
+                "ignored" => self.ignored += number,
+                _ => {}
+            }
         }
     }
 

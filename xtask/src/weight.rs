@@ -4,35 +4,17 @@
 //! load, so CI compares them with a budget. `cargo xtask bench run cold` measures the seconds.
 
 use crate::files;
-use crate::run::{self, Failure, Result};
+use crate::run::{self, Result, fail};
 use crate::setup::Setup;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
 
 /// Flags added to rustc's. With one codegen unit per crate, each crate is one file. With several
 /// units, a generic function that several of them need would be counted several times.
 const FLAGS: &str = "--emit=llvm-ir -Cno-prepopulate-passes -Ccodegen-units=1 -Cdebuginfo=0";
 
-/// The number of generic functions to print.
-const HEAVIEST: usize = 10;
-
-/// The row for all crates that are not ours.
-const OTHERS: &str = "dependencies";
-
-/// The lines and copies of a function, or of all functions of a crate.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Weight {
-    lines: usize,
-    copies: usize,
-}
-
-impl Weight {
-    fn add(&mut self, lines: usize) {
-        self.lines += lines;
-        self.copies += 1;
-    }
-}
+/// The lines of each function of a crate, or of each copy of a generic function, under its name.
+type Lines<T> = BTreeMap<T, Vec<usize>>;
 
 /// Runs `cargo xtask weight`: prints both tables, and compares the weights with the budgets.
 pub fn command(setup: &Setup) -> Result {
@@ -40,13 +22,10 @@ pub fn command(setup: &Setup) -> Result {
     let package = folder.join("package");
     // Remove the folder, because files from an earlier version or compiler would be counted, too.
     files::remove(&folder)?;
-    for (path, text) in files::readme_package()? {
-        files::write(&package.join(path), &text)?;
-    }
-    let mut cargo = setup.cargo();
-    cargo.args(["build", "--quiet", "--offline"]).current_dir(&package);
+    files::write_readme_package(&package, "saxpy")?;
+    let mut cargo = setup.cargo("build --quiet --offline");
     cargo.env("CARGO_TARGET_DIR", folder.join("target")).env("CARGO_INCREMENTAL", "0");
-    cargo.env("RUSTFLAGS", FLAGS).env_remove("CARGO_ENCODED_RUSTFLAGS");
+    cargo.env("RUSTFLAGS", FLAGS).env_remove("CARGO_ENCODED_RUSTFLAGS").current_dir(&package);
     eprintln!("xtask weight: RUSTFLAGS=\"{FLAGS}\" cargo build, in {}", package.display());
     run::check(&mut cargo)?;
     let debug = folder.join("target/debug");
@@ -55,9 +34,13 @@ pub fn command(setup: &Setup) -> Result {
         all.extend(files::list(&script)?);
     }
     all.retain(|path| path.extension().is_some_and(|extension| extension == "ll"));
-    let (mut crates, mut functions) = (BTreeMap::new(), BTreeMap::new());
+    let (mut crates, mut functions) = (Lines::new(), Lines::new());
     for file in all {
-        count(&file, &mut crates, &mut functions)?;
+        let of_crate = crates.entry(row(&files::name(&file))).or_default();
+        for (path, lines) in functions_in(&files::read(&file)?) {
+            of_crate.push(lines);
+            functions.entry(path).or_default().push(lines);
+        }
     }
     print!("{}", heaviest(&functions));
     let (table, over) = compare(&crates);
@@ -65,76 +48,69 @@ pub fn command(setup: &Setup) -> Result {
     if over.is_empty() {
         return Ok(());
     }
-    Err(Failure::Failed(format!(
+    fail(format!(
         "{} more lines of LLVM IR than CONTRIBUTING.md allows (\"Weight\"): write the code so that rustc compiles less of it, \
          or raise the budget there and say why in the commit",
         over.join(" and ")
-    )))
+    ))
 }
 
-/// Adds a crate's functions. A function consists of the lines from `define` to a line with `}`. The
-/// comment before a function contains its path, which is the same for all copies of a generic
-/// function.
-fn count(
-    file: &Path,
-    crates: &mut BTreeMap<String, Weight>,
-    functions: &mut BTreeMap<String, Weight>,
-) -> Result {
-    let name = file.file_stem().unwrap_or_default().to_string_lossy();
-    let name = name.rsplit_once('-').map_or(&*name, |(name, _hash)| name);
-    let of_crate = crates.entry(name.to_owned()).or_default();
-    let (mut path, mut lines) = ("", 0);
-    let text = files::read(file)?;
+/// Returns the row of a crate. All crates that are not ours share a row. `file` is named after the
+/// crate and a hash.
+fn row(file: &str) -> &'static str {
+    let name = file.rsplit_once('-').map_or(file, |(name, _hash)| name);
+    budgets()
+        .map(|(row, _)| row)
+        .find(|row| row.replace('-', "_") == name)
+        .unwrap_or("dependencies")
+}
+
+/// Returns the paths of functions with their lines: from `define` to a line with `}`. The comment
+/// before a function contains its path, which is the same for all copies of a generic function.
+fn functions_in(text: &str) -> Vec<(String, usize)> {
+    let (mut functions, mut path, mut lines) = (Vec::new(), "", 0);
     for line in text.lines() {
-        let comment = line.strip_prefix("; ").filter(|it| !it.starts_with("Function Attrs"));
-        if lines == 0
-            && let Some(comment) = comment
+        if lines > 0 || line.starts_with("define ") {
+            lines += 1;
+        } else if let Some(comment) = line.strip_prefix("; ")
+            && !comment.starts_with("Function Attrs")
         {
             path = comment;
         }
-        if lines > 0 || line.starts_with("define ") {
-            lines += 1;
-        }
         if line == "}" && lines > 0 {
-            of_crate.add(lines);
-            functions.entry(path.to_owned()).or_default().add(lines);
+            functions.push((path.to_owned(), lines));
             lines = 0;
         }
     }
-    Ok(())
+    functions
 }
 
-/// Returns a table of the largest generic functions. All copies of a function share a row.
-fn heaviest(functions: &BTreeMap<String, Weight>) -> String {
-    let mut all: Vec<_> = functions.iter().filter(|(_, weight)| weight.copies > 1).collect();
-    all.sort_by_key(|(_, weight)| std::cmp::Reverse(weight.lines));
+/// Returns a table of the ten largest generic functions. All copies of a function share a row.
+fn heaviest(functions: &Lines<String>) -> String {
+    let mut all: Vec<_> = functions.iter().filter(|(_, lines)| lines.len() > 1).collect();
+    all.sort_by_key(|(_, lines)| std::cmp::Reverse(lines.iter().sum::<usize>()));
     let mut table = format!("{:>9} {:>7}  generic function\n", "lines", "copies");
-    for (name, Weight { lines, copies }) in all.iter().take(HEAVIEST) {
-        let _ = writeln!(table, "{lines:>9} {copies:>7}  {name}");
+    for (name, lines) in all.iter().take(10) {
+        let sum: usize = lines.iter().sum();
+        let _ = writeln!(table, "{sum:>9} {:>7}  {name}", lines.len());
     }
     table
 }
 
 /// Returns the table of crates with their budgets, and which crates exceed them.
-fn compare(crates: &BTreeMap<String, Weight>) -> (String, Vec<String>) {
-    let mut rows: BTreeMap<&str, Weight> = BTreeMap::new();
-    for (name, weight) in crates {
-        let ours = budgets().map(|(name, _)| name).find(|own| own.replace('-', "_") == *name);
-        let row = rows.entry(ours.unwrap_or(OTHERS)).or_default();
-        row.lines += weight.lines;
-        row.copies += weight.copies;
-    }
+fn compare(crates: &Lines<&str>) -> (String, Vec<String>) {
     let mut table = format!("{:<20} {:>9} {:>9} {:>9}\n", "crate", "functions", "lines", "budget");
     let mut over = Vec::new();
-    for (name, Weight { lines, copies }) in &rows {
+    for (name, lines) in crates {
+        let (functions, lines) = (lines.len(), lines.iter().sum::<usize>());
         let budget = budgets().find(|(row, _)| row == name).map_or(0, |(_, lines)| lines);
-        let mark = if *lines > budget { "  over its budget" } else { "" };
-        let _ = writeln!(table, "{name:<20} {copies:>9} {lines:>9} {budget:>9}{mark}");
-        if *lines > budget {
+        let mark = if lines > budget { "  over its budget" } else { "" };
+        let _ = writeln!(table, "{name:<20} {functions:>9} {lines:>9} {budget:>9}{mark}");
+        if lines > budget {
             over.push(format!("{name} has {}", lines - budget));
         }
     }
-    let sum: usize = rows.values().map(|weight| weight.lines).sum();
+    let sum: usize = crates.values().flatten().sum();
     let _ = writeln!(table, "{:<20} {:>9} {sum:>9}", "all", "");
     (table, over)
 }
@@ -151,9 +127,9 @@ mod tests {
 
     #[test]
     fn too_many_lines_are_said() {
-        let weight = |lines| Weight { lines, copies: 1 };
         let (name, budget) = budgets().next().expect("CONTRIBUTING.md has the table");
-        let crates = [(name.replace('-', "_"), weight(budget + 2))].into();
+        let file = format!("{}-1a2b.ll", name.replace('-', "_"));
+        let crates = [(row(&file), vec![budget, 2])].into();
         let (table, over) = compare(&crates);
         assert!(table.contains("over its budget"), "{table}");
         assert_eq!(over, [format!("{name} has 2")]);

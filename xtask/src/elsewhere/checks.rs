@@ -1,49 +1,50 @@
 //! The checks that run on each host.
 
-use super::builds::Builds;
-use super::host::Runner;
+use super::host::{Builds, Runner};
 use super::report::Row;
 use super::{compare, windows};
-use crate::run;
+use crate::run::{self, Result, fail};
 use std::process::Command;
+
+/// The command lines' package, with all programs.
+pub const TOOLS: &str = "--package=offload-tools --features=offload-tools/drop-in";
 
 /// Runs all checks for the host.
 pub fn run(builds: &Builds<'_>, row: &mut Row) {
     let host = builds.host;
     let libraries = ["format", "pack", "gpu", "build"].map(|it| format!("--package=offload-{it}"));
-    let tools = ["--package=offload-tools", "--features=offload-tools/drop-in"];
-    let mut unit = builds.cargo("test");
-    unit.args(["--lib", "--no-fail-fast"]).args(libraries).args(tools);
-    row.tests("the libraries' unit tests", unit);
+    let unit = format!("test --lib --no-fail-fast {} {TOOLS}", libraries.join(" "));
+    row.tests("the libraries' unit tests", builds.cargo(&unit));
 
     // Under emulation, skip the tests that damage each corpus file in every way, because they take
     // minutes per file.
     let is_emulated = matches!(host.runner, Runner::Qemu(_));
     let hostile = if is_emulated { "hostile::malformed" } else { "hostile" };
     for module in ["golden", "properties", hostile] {
-        let mut formats = builds.cargo("test");
-        formats.args(["--package=offload-tests", "--test=formats", "--", module]);
-        row.tests(module, formats);
+        let formats = format!("test --package=offload-tests --test=formats -- {module}");
+        row.tests(module, builds.cargo(&formats));
     }
     if host.has_packs {
         for profile in ["dev", "release"] {
-            let mut packs = builds.cargo("test");
-            packs.args(["--package=offload-elsewhere", "--no-fail-fast", "--profile", profile]);
+            let options = format!("--no-fail-fast --profile {profile}");
+            let packs = builds.cargo(&format!("test --package=offload-elsewhere {options}"));
             row.tests(&format!("packs in programs, {profile}"), packs);
         }
         row.check("packs in a static library", static_library(builds));
         examples(builds, row);
     } else {
-        row.check("packs are refused with an error", packs_are_refused(builds));
-        let mut empty = builds.cargo("test");
-        empty.args(["--package=offload-elsewhere"]).env("ELSEWHERE_ALLOW_EMPTY", "1");
+        // A build fails with an error for a pack for a 32-bit or big-endian host.
+        let build = builds.cargo("build --quiet --package=offload-elsewhere");
+        let refused = says(build, "packs can be embedded only in");
+        row.check("packs are refused with an error", refused);
+        let mut empty = builds.cargo("test --package=offload-elsewhere");
+        empty.env("ELSEWHERE_ALLOW_EMPTY", "1");
         row.tests("empty packs", empty);
     }
     if let Err(why) = build_tools(builds) {
-        row.check("the command lines are built", Err(why));
-        return;
+        return row.check("the command lines are built", Err(why));
     }
-    if host.is_windows() {
+    if host.runner.is_windows() {
         windows::run(builds, row);
     }
     compare::run(builds, row);
@@ -51,75 +52,51 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
 
 /// Runs the examples that use the CPU.
 fn examples(builds: &Builds<'_>, row: &mut Row) {
-    let one_source = ["--manifest-path=examples/Cargo.toml", "--package=one-source"];
-    for (name, package) in [("one-source", &one_source[..]), ("saxpy", &["--package=saxpy"][..])] {
-        let mut cargo = builds.cargo("run");
-        cargo.args(["--quiet"]).args(package).env("OFFLOAD_DEVICE", "cpu");
-        let expected = match name {
-            _ if !builds.host.loads_images => STATIC,
-            "saxpy" => "right",
-            _ => "all right",
-        };
-        row.check(name, says(cargo, expected));
+    for (name, options, result) in [
+        ("one-source", "--manifest-path=examples/Cargo.toml --package=one-source", "all right"),
+        ("saxpy", "--package=saxpy", "right"),
+    ] {
+        let mut cargo = builds.cargo(&format!("run --quiet {options}"));
+        cargo.env("OFFLOAD_DEVICE", "cpu");
+        // Static programs cannot load images.
+        let is_static = builds.host.runner == Runner::StaticMusl;
+        row.check(name, says(cargo, if is_static { "this program is static" } else { result }));
     }
 }
-
-/// A part of the error message of static programs, which cannot load images.
-const STATIC: &str = "this program is static";
 
 /// Checks that a command prints this text.
-fn says(mut command: Command, expected: &str) -> Result<(), String> {
-    let output = command.output().map_err(|error| format!("cannot start it: {error}"))?;
-    let both = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8_lossy(&both);
-    if text.contains(expected) {
+fn says(mut command: Command, expected: &str) -> Result {
+    let (_, text, errors) = run::outcome(&mut command)?;
+    if text.contains(expected) || errors.contains(expected) {
         return Ok(());
     }
-    Err(format!("`{}` does not say '{expected}':\n{text}", run::line(&command)))
-}
-
-/// Checks that a build fails with an error for a pack for a 32-bit or big-endian host.
-fn packs_are_refused(builds: &Builds<'_>) -> Result<(), String> {
-    let mut cargo = builds.cargo("build");
-    cargo.args(["--quiet", "--package=offload-elsewhere"]);
-    says(cargo, "packs can be embedded only in")
+    fail(format!("`{}` does not say '{expected}':\n{text}{errors}", run::line(&command)))
 }
 
 /// Tests packs in a static Rust library that the host's C compiler links into a C program.
-fn static_library(builds: &Builds<'_>) -> Result<(), String> {
-    let mut cargo = builds.cargo("rustc");
-    cargo.args(["--package=offload-elsewhere", "--lib", "--crate-type=staticlib"]);
+fn static_library(builds: &Builds<'_>) -> Result {
     // In a note, rustc prints the libraries that its own library needs. Cargo repeats this note if
     // nothing is built.
-    let output = cargo
-        .args(["--", "--print=native-static-libs"])
-        .output()
-        .map_err(|error| format!("cannot start Cargo: {error}"))?;
-    let text = String::from_utf8_lossy(&output.stderr);
+    let mut cargo = builds.cargo(
+        "rustc --package=offload-elsewhere --lib --crate-type=staticlib -- --print=native-static-libs",
+    );
+    let (_, _, text) = run::outcome(&mut cargo)?;
     let needs = text.lines().find_map(|line| line.split_once("native-static-libs: "));
     let Some((_, needs)) = needs else {
-        return Err(format!("`{}` names no libraries:\n{text}", run::line(&cargo)));
+        return fail(format!("`{}` names no libraries:\n{text}", run::line(&cargo)));
     };
-    let folder = builds.programs("debug");
-    let name = format!("static-library{}", builds.host.exe());
+    let folder = builds.programs();
+    let program = folder.join(format!("static-library{}", builds.host.runner.exe()));
     let mut link = builds.host.linker();
-    link.arg(run::workspace().join("tests/elsewhere/tests/program.c"))
-        .arg(folder.join("liboffload_elsewhere.a"))
-        .args(needs.split_whitespace())
-        .arg("-o")
-        .arg(folder.join(&name));
-    run::check(&mut link).map_err(run::Failure::text)?;
-    let listed = if builds.host.is_windows() { 0 } else { 2 };
-    says(builds.program(&folder.join(name)), &format!("3 whole, {listed} listed"))
+    link.arg(run::workspace().join("tests/elsewhere/tests/program.c"));
+    link.arg(folder.join("liboffload_elsewhere.a")).args(needs.split_whitespace());
+    run::check(link.arg("-o").arg(&program))?;
+    let listed = if builds.host.runner.is_windows() { 0 } else { 2 };
+    says(builds.program(&program), &format!("3 whole, {listed} listed"))
 }
 
-fn build_tools(builds: &Builds<'_>) -> Result<(), String> {
-    let tools = ["--package=offload-tools", "--features=offload-tools/drop-in", "--bins"];
-    let mut cargo = builds.cargo("build");
-    cargo.args(["--quiet"]).args(tools);
-    run::check(&mut cargo).map_err(run::Failure::text)?;
-    // The tools for this machine are the reference for the host's tools.
-    let mut own = builds.setup.cargo();
-    own.args(["build", "--quiet", "--locked"]).args(tools);
-    run::check(&mut own).map_err(run::Failure::text)
+/// Builds the command lines for the host. Also builds them for this machine, as the reference.
+fn build_tools(builds: &Builds<'_>) -> Result {
+    run::check(&mut builds.cargo(&format!("build --quiet {TOOLS} --bins")))?;
+    run::check(&mut builds.setup.cargo(&format!("build --quiet --locked {TOOLS} --bins")))
 }

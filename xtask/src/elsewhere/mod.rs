@@ -5,7 +5,6 @@
 //! programs with packs, and the command lines. The output of the command lines must be the same as
 //! on x86-64 Linux.
 
-mod builds;
 mod checks;
 mod compare;
 mod host;
@@ -13,13 +12,12 @@ mod report;
 mod sysroot;
 mod windows;
 
-use crate::run::{Failure, Result};
+use crate::run::{Failure, Result, fail};
 use crate::rust_kernels;
 use crate::setup::{self, Scope, Setup};
-use host::{HOSTS, Host, NEVER_RUN};
+use host::{Builds, HOSTS, Host, NEVER_RUN};
 use report::Row;
 use std::time::Instant;
-use sysroot::Compiler;
 
 /// Runs `cargo xtask elsewhere [HOST...]`.
 pub fn command(args: &[&str]) -> Result {
@@ -36,47 +34,37 @@ pub fn command(args: &[&str]) -> Result {
 
 /// Runs the checks of these hosts, or of all hosts if no host is named.
 pub fn run(setup: &Setup, names: &[&str]) -> Result {
-    let wanted = |host: &Host| names.is_empty() || names.contains(&host.name);
-    let compiler = Compiler::here();
+    let wanted = |host: &&Host| names.is_empty() || names.contains(&host.name);
     rust_kernels::fetch()?;
-    let mut rows = Vec::new();
-    for host in HOSTS.iter().filter(|host| wanted(host)) {
-        rows.push(run_host(setup, &compiler, host));
-    }
-    rows.extend(never_run());
-    finish(&rows)
-}
-
-/// Returns the rows of the hosts that this machine cannot run.
-fn never_run() -> impl Iterator<Item = Row> {
-    NEVER_RUN.iter().map(|(name, why)| Row::left_out(name, "never run", why))
-}
-
-/// Prepares the tools for the host, and runs its checks.
-fn run_host(setup: &Setup, compiler: &Compiler, host: &Host) -> Row {
-    let made = sysroot::make_tools(host).and_then(|()| compiler.make_std(host));
-    if let Err(failure) = made {
-        return Row::not_ready(host, failure.text());
-    }
-    eprintln!("xtask elsewhere: {}", host.name);
-    let start = Instant::now();
-    let mut row = Row::new(host);
-    checks::run(&builds::Builds { setup, compiler, host }, &mut row);
-    eprint!("\n{}", report::table(std::slice::from_ref(&row)));
-    eprintln!("xtask elsewhere: {} took {} s", host.name, start.elapsed().as_secs());
-    row
-}
-
-fn finish(rows: &[Row]) -> Result {
-    eprint!("\n{}", report::table(rows));
-    let failed: Vec<&str> =
-        rows.iter().filter(|row| row.failed > 0).map(|row| row.host.as_str()).collect();
+    let ran = HOSTS.iter().filter(wanted).map(|host| run_host(setup, host));
+    let other = |(host, why)| Row::new(host, "never run", format!("all: {why}"));
+    let rows: Vec<Row> = ran.chain(NEVER_RUN.map(other)).collect();
+    eprint!("\n{}", report::table(&rows));
+    let failed = rows.iter().filter(|row| row.sum.failed > 0);
+    let failed: Vec<&str> = failed.map(|row| row.host).collect();
     if failed.is_empty() {
         return Ok(());
     }
-    Err(Failure::Failed(format!(
-        "failed on {}\nTo repeat only that: cargo xtask elsewhere {}",
-        failed.join(", "),
-        failed.join(" ")
-    )))
+    let (list, again) = (failed.join(", "), failed.join(" "));
+    fail(format!("failed on {list}\nTo repeat only that: cargo xtask elsewhere {again}"))
+}
+
+/// Prepares the tools for the host, and runs its checks. Counts a set-up that fails as a failed
+/// check.
+fn run_host(setup: &Setup, host: &Host) -> Row {
+    let (how, left_out) = host.runner.describe();
+    let mut row = Row::new(host.name, how, left_out.to_owned());
+    if let Err(failure) = sysroot::make_tools(host).and_then(|()| sysroot::make_std(host)) {
+        eprintln!("xtask elsewhere: {} cannot be set up: {}", host.name, failure.text());
+        row.sum.failed = 1;
+        let left_out = format!("{left_out}; all: it cannot be set up");
+        row.left_out = left_out.trim_start_matches("; ").to_owned();
+        return row;
+    }
+    eprintln!("xtask elsewhere: {}", host.name);
+    let start = Instant::now();
+    checks::run(&Builds { setup, host }, &mut row);
+    eprint!("\n{}", report::table(std::slice::from_ref(&row)));
+    eprintln!("xtask elsewhere: {} took {} s", host.name, start.elapsed().as_secs());
+    row
 }

@@ -1,7 +1,6 @@
 //! Collects the results of the checks on each host, and formats their table.
 
-use super::host::Host;
-use crate::run;
+use crate::run::{self, Result, fail};
 use crate::test::Sum;
 use std::fmt::Write;
 use std::process::{Command, Stdio};
@@ -10,56 +9,27 @@ use std::process::{Command, Stdio};
 #[derive(Debug)]
 pub struct Row {
     /// The host's name.
-    pub host: String,
-    how: String,
-    passed: u64,
-    /// The number of tests and other checks that failed.
-    pub failed: u64,
-    ignored: u64,
-    left_out: Vec<String>,
+    pub host: &'static str,
+    how: &'static str,
+    /// The numbers of tests and other checks.
+    pub sum: Sum,
+    /// The skipped checks.
+    pub left_out: String,
 }
 
 impl Row {
     /// Returns a host's row before any check.
-    pub fn new(host: &Host) -> Self {
-        Self {
-            host: host.name.to_owned(),
-            how: host.how(),
-            passed: 0,
-            failed: 0,
-            ignored: 0,
-            left_out: host.left_out.iter().map(ToString::to_string).collect(),
-        }
-    }
-
-    /// Returns the row of a host whose set-up failed. Counts this as a failed check.
-    pub fn not_ready(host: &Host, why: String) -> Self {
-        eprintln!("xtask elsewhere: {} cannot be set up: {why}", host.name);
-        let mut row = Self::new(host);
-        row.failed = 1;
-        row.left_out.push("all: it cannot be set up".to_owned());
-        row
-    }
-
-    /// Returns the row of a host that is skipped, with the reason `why`.
-    pub fn left_out(host: &str, how: &str, why: &str) -> Self {
-        Self {
-            host: host.to_owned(),
-            how: how.to_owned(),
-            passed: 0,
-            failed: 0,
-            ignored: 0,
-            left_out: vec![format!("all: {why}")],
-        }
+    pub fn new(host: &'static str, how: &'static str, left_out: String) -> Self {
+        Self { host, how, sum: Sum::default(), left_out }
     }
 
     /// Counts a check that is not a Cargo test, and prints why it failed.
-    pub fn check(&mut self, what: &str, result: std::result::Result<(), String>) {
+    pub fn check(&mut self, what: &str, result: Result) {
         match result {
-            Ok(()) => self.passed += 1,
+            Ok(()) => self.sum.passed += 1,
             Err(why) => {
-                eprintln!("xtask elsewhere: {}: {what} failed: {why}", self.host);
-                self.failed += 1;
+                eprintln!("xtask elsewhere: {}: {what} failed: {}", self.host, why.text());
+                self.sum.failed += 1;
             }
         }
     }
@@ -67,40 +37,32 @@ impl Row {
     /// Runs tests, and counts them.
     pub fn tests(&mut self, what: &str, mut cargo: Command) {
         eprintln!("xtask elsewhere: {}: {what}", self.host);
-        let output = match cargo.stderr(Stdio::inherit()).output() {
-            Ok(output) => output,
-            Err(error) => return self.check(what, Err(format!("cannot start Cargo: {error}"))),
+        let (status, text) = match run::outcome(cargo.stderr(Stdio::inherit())) {
+            Ok((status, text, _)) => (status, text),
+            Err(failure) => return self.check(what, Err(failure)),
         };
-        let text = String::from_utf8_lossy(&output.stdout);
-        if !output.status.success() {
+        if !status.success() {
             eprint!("{text}");
         }
-        let mut sum = Sum::default();
-        text.lines().for_each(|line| sum.add(line));
-        self.passed += sum.passed;
-        self.failed += sum.failed;
-        self.ignored += sum.ignored;
-        let has_run = sum.passed + sum.failed > 0;
-        if !has_run || (!output.status.success() && sum.failed == 0) {
+        let (ran, failed) = (self.sum.passed + self.sum.failed, self.sum.failed);
+        text.lines().for_each(|line| self.sum.add(line));
+        let has_run = self.sum.passed + self.sum.failed > ran;
+        if !has_run || (!status.success() && self.sum.failed == failed) {
             let line = run::line(&cargo);
-            self.check(what, Err(format!("`{line}` ended with {}", output.status)));
+            self.check(what, fail(format!("`{line}` ended with {status}")));
         }
     }
 }
 
 /// Returns the table: a line for each host, then the skipped checks.
 pub fn table(rows: &[Row]) -> String {
-    let mut table = format!(
-        "{:<13} {:<18} {:>6} {:>6} {:>7}  left out\n",
-        "host", "how it is run", "passed", "failed", "ignored"
-    );
-    for row in rows {
-        let left_out =
-            if row.left_out.is_empty() { "nothing".to_owned() } else { row.left_out.join("; ") };
+    let head = "host          how it is run      passed failed ignored  left out\n";
+    let mut table = head.to_owned();
+    for Row { host, how, sum: Sum { passed, failed, ignored, .. }, left_out } in rows {
+        let left_out = if left_out.is_empty() { "nothing" } else { left_out };
         let _ = writeln!(
             table,
-            "{:<13} {:<18} {:>6} {:>6} {:>7}  {left_out}",
-            row.host, row.how, row.passed, row.failed, row.ignored
+            "{host:<13} {how:<18} {passed:>6} {failed:>6} {ignored:>7}  {left_out}"
         );
     }
     table
@@ -112,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_table_says_what_is_left_out() {
-        let table = table(&[Row::left_out("macos", "never run", "nothing runs it")]);
+        let table = table(&[Row::new("macos", "never run", "all: nothing runs it".to_owned())]);
         assert!(table.lines().nth(1).unwrap().ends_with("all: nothing runs it"), "{table}");
     }
 }

@@ -1,121 +1,97 @@
 //! Prepares everything that builds and runs a host's programs: Debian's Rust compiler, the standard
 //! library, and files that no package provides.
 
-use super::host::{self, Host, Runner};
-use crate::run::{self, Failure, Result};
-use crate::{apt, files, rust_kernels, setup, tools};
+use super::host::{Host, MUSL_CXX, Runner, musl_folder, wine_prefix};
+use crate::run::{self, Result, fail};
+use crate::tools::{self, Need};
+use crate::{apt, files, setup};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The compiler for other hosts, from Debian's packages. The project itself is built with rustup's
-/// compiler. But rustup cannot download other targets' standard libraries on a machine that can
-/// reach only package registries.
-#[derive(Debug)]
-pub struct Compiler {
-    root: PathBuf,
+/// Makes Cargo use Debian's compiler. The project itself is built with rustup's compiler. But
+/// rustup cannot download other targets' standard libraries on a machine that can reach only
+/// package registries.
+pub fn lead(cargo: &mut Command) {
+    let root = tools::RUST_GPU.folder();
+    cargo
+        .env("RUSTC", root.join("usr/bin/rustc"))
+        .env("RUSTDOC", root.join("usr/bin/rustdoc"))
+        .env("LD_LIBRARY_PATH", root.join("usr/lib/x86_64-linux-gnu"));
 }
 
-impl Compiler {
-    /// Returns the compiler at the path where it will be unpacked.
-    pub fn here() -> Self {
-        Self { root: rust_kernels::folder() }
+/// Adds a host's standard library to those of the compiler. Uses Debian's library, if there is one.
+/// Otherwise Cargo builds the library from the compiler's sources, in one to two minutes.
+///
+/// Cargo could build the library as a part of each build, but then every build inside a test would
+/// build it again. An installed library is built once and kept.
+pub fn make_std(host: &Host) -> Result {
+    let target = host.target;
+    // rustc searches this folder.
+    let library = tools::RUST_GPU.folder().join("usr/lib/rustlib").join(target).join("lib");
+    let is_std = |path: &PathBuf| files::name(path).starts_with("libstd-");
+    if files::list(&library).is_ok_and(|paths| paths.iter().any(is_std)) {
+        return Ok(());
     }
-
-    /// Makes Cargo use this compiler.
-    pub fn lead(&self, cargo: &mut Command) {
-        cargo
-            .env("RUSTC", self.root.join("usr/bin/rustc"))
-            .env("RUSTDOC", self.root.join("usr/bin/rustdoc"))
-            .env("LD_LIBRARY_PATH", self.root.join("usr/lib/x86_64-linux-gnu"));
-    }
-
-    /// Returns the folder where rustc searches for a target's standard library.
-    fn library(&self, target: &str) -> PathBuf {
-        self.root.join("usr/lib/rustlib").join(target).join("lib")
-    }
-
-    /// Whether the compiler has the standard library for a target.
-    pub fn has_std(&self, target: &str) -> bool {
-        let entries = fs::read_dir(self.library(target)).into_iter().flatten().flatten();
-        entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-"))
-    }
-
-    /// Adds a host's standard library to those of the compiler. Uses Debian's library, if there is
-    /// one. Otherwise Cargo builds the library from the compiler's sources, in one to two minutes.
-    ///
-    /// Cargo could build the library as a part of each build, but then every build inside a test
-    /// would build it again. An installed library is built once and kept.
-    pub fn make_std(&self, host: &Host) -> Result {
-        let target = host.target;
-        if self.has_std(target) {
-            return Ok(());
+    if let Some(architecture) = host.debian
+        && apt::is_here()
+    {
+        match fetch_std(target, architecture, &library) {
+            Ok(()) => return Ok(()),
+            Err(why) => eprintln!("xtask elsewhere: Debian's library: {}", why.text()),
         }
-        if let Some(architecture) = host.debian
-            && apt::is_here()
-        {
-            match self.fetch_std(target, architecture) {
-                Ok(()) => return Ok(()),
-                Err(why) => eprintln!("xtask elsewhere: Debian's library: {}", why.text()),
+    }
+    eprintln!("xtask elsewhere: building the standard library for {target}");
+    let folder = run::workspace().join("target/elsewhere/std");
+    // With an empty package, Cargo builds only the standard library.
+    let empty = "[package]\nname = \"empty\"\nedition = \"2024\"\n\n[workspace]\n";
+    files::write(&folder.join("src/lib.rs"), "#![no_std]\n")?;
+    files::write(&folder.join("Cargo.toml"), empty)?;
+    let mut cargo = run::cargo(
+        "build --quiet --release -Z build-std=std,panic_unwind,panic_abort,test,proc_macro \
+         --target-dir target --target",
+    );
+    lead(&mut cargo);
+    run::check(cargo.arg(target).current_dir(&folder).env("RUSTC_BOOTSTRAP", "1"))?;
+    let built = folder.join("target").join(target).join("release/deps");
+    files::make(&library, |new| {
+        for file in files::list(&built)? {
+            let name = files::name(&file);
+            if name.ends_with(".rlib") && !name.starts_with("libempty-") {
+                files::copy(&file, &new.join(&*name))?;
             }
         }
-        eprintln!("xtask elsewhere: building the standard library for {target}");
-        let folder = run::workspace().join("target/elsewhere/std");
-        let source = folder.join("src");
-        files::write(&source.join("lib.rs"), "#![no_std]\n")?;
-        files::write(&folder.join("Cargo.toml"), EMPTY)?;
-        let mut cargo = run::cargo();
-        self.lead(&mut cargo);
-        let build = "build --quiet --release -Z build-std=std,panic_unwind,panic_abort,test,proc_macro \
-                     --target-dir target --target";
-        cargo.current_dir(&folder).env("RUSTC_BOOTSTRAP", "1");
-        cargo.args(build.split_whitespace()).arg(target);
-        run::check(&mut cargo)?;
-        let built = folder.join("target").join(target).join("release/deps");
-        files::make(&self.library(target), |new| {
-            for file in files::list(&built)? {
-                let name = file.file_name().unwrap_or_default().to_string_lossy();
-                if name.ends_with(".rlib") && !name.starts_with("libempty-") {
-                    files::copy(&file, &new.join(&*name))?;
-                }
-            }
-            Ok(())
-        })?;
-        files::remove(&folder.join("target"))
-    }
-
-    /// Unpacks Debian's standard library for a different architecture. apt uses separate lists, so
-    /// that the system's lists and architectures stay unchanged.
-    fn fetch_std(&self, target: &str, architecture: &str) -> Result {
-        let new = self.root.join(format!("std-{architecture}"));
-        let architectures = format!("APT::Architectures={architecture}");
-        let package = format!("{}:{architecture}", tools::RUST_STD);
-        apt::unpack_with(&[architectures], &[package], &new)?;
-        files::put(&new.join("usr/lib/rustlib").join(target).join("lib"), &self.library(target))?;
-        files::remove(&new)
-    }
+        Ok(())
+    })?;
+    files::remove(&folder.join("target"))
 }
 
-/// An empty package, with which Cargo builds only the standard library.
-const EMPTY: &str = "[package]\nname = \"empty\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
-                     [workspace]\n";
+/// Unpacks Debian's standard library for a different architecture. apt uses separate lists, so that
+/// the system's lists and architectures stay unchanged.
+fn fetch_std(target: &str, architecture: &str, library: &Path) -> Result {
+    let new = tools::RUST_GPU.folder().join(format!("std-{architecture}"));
+    let architectures = format!("APT::Architectures={architecture}");
+    let package = format!("{}:{architecture}", tools::RUST_STD);
+    apt::unpack_with(&[&architectures], &[package], &new)?;
+    files::put(&new.join("usr/lib/rustlib").join(target).join("lib"), library)?;
+    files::remove(&new)
+}
 
 /// Installs the programs that run and link a host's programs, and makes the files that no package
 /// provides.
 pub fn make_tools(host: &Host) -> Result {
-    let missing = setup::missing(&[host.need])?;
+    let missing = setup::missing(std::slice::from_ref(host.need))?;
     if !missing.is_empty() {
+        let Need { what, elsewhere, .. } = host.need;
         if !apt::is_here() {
-            let need = host.need;
-            let text = format!("{} is missing on this machine; {}", need.what, need.elsewhere);
-            return Err(Failure::Failed(text));
+            return fail(format!("{what} is missing on this machine; {elsewhere}"));
         }
         apt::install(&missing)?;
     }
     match host.runner {
         Runner::Wine => make_wine(host),
         Runner::Qemu(_) => Ok(()),
-        Runner::Musl { .. } => make_musl(),
+        Runner::Musl | Runner::StaticMusl => make_musl(host),
     }
 }
 
@@ -129,24 +105,19 @@ __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE buffer, SIZE_T size) {
 }
 ";
 
-/// The library's path in Wine's files.
-const RANDOM_PLACE: &str = "drive_c/windows/system32/bcryptprimitives.dll";
-
 fn make_wine(host: &Host) -> Result {
-    let prefix = host::wine_prefix();
-    let library = prefix.join(RANDOM_PLACE);
+    let prefix = wine_prefix();
+    let library = prefix.join("drive_c/windows/system32/bcryptprimitives.dll");
     if library.is_file() {
         return Ok(());
     }
     files::create(&prefix)?;
-    let mut boot = Command::new(tools::WINE_PROGRAM);
-    boot.envs(host.environment()).env_remove("DISPLAY").args(["wineboot", "-i"]);
-    run::check(&mut boot)?;
+    let mut boot = run::command(tools::WINE_PROGRAM, "wineboot -i");
+    run::check(boot.envs(host.environment()).env_remove("DISPLAY"))?;
     let source = tools::folder("elsewhere/bcryptprimitives.c");
     files::write(&source, RANDOM)?;
-    let mut compile = Command::new(format!("{}gcc", host.compilers));
-    compile.args(["-shared", "-O1", "-o"]).arg(&library).arg(&source).arg("-ladvapi32");
-    run::check(&mut compile)
+    let mut compile = run::command(host.compiler(), "-shared -O1 -o");
+    run::check(compile.arg(&library).arg(&source).arg("-ladvapi32"))
 }
 
 /// The only glibc function that LLVM's unwinder calls but musl lacks.
@@ -164,9 +135,9 @@ int __fprintf_chk(FILE *file, int flag, const char *format, ...) {
 
 /// Makes the parts that Debian's musl lacks: an unwinder and a C++ compiler. The unwinder is LLVM's
 /// with [`FPRINTF_CHK`]. The compiler is g++, because kernels need no C++ library.
-fn make_musl() -> Result {
-    let musl = host::musl_folder();
-    let (script, source) = (musl.join(host::MUSL_CXX), musl.join("fprintf_chk.c"));
+fn make_musl(host: &Host) -> Result {
+    let musl = musl_folder();
+    let (script, source) = (musl.join(MUSL_CXX), musl.join("fprintf_chk.c"));
     if script.is_file() && fs::read(&source).is_ok_and(|old| old == FPRINTF_CHK.as_bytes()) {
         return Ok(());
     }
@@ -177,8 +148,8 @@ fn make_musl() -> Result {
     let unwind = musl.join("libunwind.a");
     files::copy(&unpacked.join("usr/lib/x86_64-linux-gnu/libunwind.a"), &unwind)?;
     let object = musl.join("fprintf_chk.o");
-    let mut compile = Command::new(host::MUSL_CC);
-    run::check(compile.args(["-O1", "-fPIC", "-c", "-o"]).arg(&object).arg(&source))?;
+    let mut compile = run::command(host.compiler(), "-O1 -fPIC -c -o");
+    run::check(compile.arg(&object).arg(&source))?;
     run::check(Command::new("ar").arg("rs").arg(&unwind).arg(&object))?;
     // Dynamic programs are linked with this file, which refers to the archive with the unwinder.
     files::write(&musl.join("libgcc_s.so"), "INPUT(-l:libunwind.a -l:libgcc.a)\n")?;

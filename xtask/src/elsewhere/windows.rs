@@ -1,58 +1,48 @@
 //! Runs checks only for Windows: exported functions, and Ctrl-C in consoles.
 
-use super::builds::Builds;
+use super::checks::TOOLS;
+use super::host::Builds;
 use super::report::Row;
-use crate::run::{self, Failure};
+use crate::run::{self, Result, fail};
 use crate::{files, tools};
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 /// Runs the checks that only Windows has.
 pub fn run(builds: &Builds<'_>, row: &mut Row) {
     row.check("the image for the CPU is listed, and exports its functions", image(builds));
-    match console() {
-        Ok(console) => {
-            let mut test = builds.cargo("test");
-            test.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", console)
-                .args(["--package=offload-tools", "--features=offload-tools/drop-in", "--lib"])
-                .args(["--", "--ignored", "ctrl_c"]);
-            row.tests("Ctrl-C", test);
-        }
-        Err(why) => row.check("Ctrl-C", Err(why)),
+    let console = tools::folder("elsewhere/console.sh");
+    if let Err(why) = files::write_script(&console, &CONSOLE.replace("WINE", tools::WINE_PROGRAM)) {
+        return row.check("Ctrl-C", Err(why));
     }
+    let mut test = builds.cargo(&format!("test {TOOLS} --lib -- --ignored ctrl_c"));
+    test.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", console);
+    row.tests("Ctrl-C", test);
 }
 
 /// Functions that the image of examples/one-source exports: the kernel, and functions that launch
 /// it.
-const EXPORTS: [&str; 6] = [
-    "block_sum",
-    "offload_cpu_kernel_block_sum",
-    "offload_cpu_launch",
-    "offload_cpu_launch_blocks",
-    "offload_cpu_launch_shared",
-    "offload_cpu_launch_with",
-];
+const EXPORTS: &str = "block_sum offload_cpu_kernel_block_sum offload_cpu_launch \
+    offload_cpu_launch_blocks offload_cpu_launch_shared offload_cpu_launch_with";
 
-fn image(builds: &Builds<'_>) -> Result<(), String> {
-    let program = builds.programs("debug").join("one-source.exe");
+fn image(builds: &Builds<'_>) -> Result {
+    let program = builds.programs().join("one-source.exe");
     let folder = run::workspace().join("target/elsewhere/one-source");
-    let _ = fs::remove_dir_all(&folder);
-    let mut offload = Command::new(run::workspace().join("target/debug/cargo-offload"));
-    let listed =
-        run::output(offload.args(["ls", "--json"]).arg(&program)).map_err(Failure::text)?;
+    files::remove(&folder)?;
+    let offload = || Command::new(run::workspace().join("target/debug/cargo-offload"));
+    let listed = run::output(offload().args(["ls", "--json"]).arg(&program))?;
     if !listed.contains("\"pe\"") {
-        return Err(format!("`cargo offload ls` finds no PE image:\n{listed}"));
+        return fail(format!("`cargo offload ls` finds no PE image:\n{listed}"));
     }
-    let mut offload = Command::new(run::workspace().join("target/debug/cargo-offload"));
-    let extract = offload.args(["extract", "--exact", builds.host.target, "--output"]).arg(&folder);
-    let path = run::output(extract.arg(&program)).map_err(Failure::text)?;
+    let mut extract = offload();
+    extract.args(["extract", "--exact", builds.host.target, "--output"]).arg(&folder);
+    let path = run::output(extract.arg(&program))?;
     let path = Path::new(path.trim());
     if path.extension().is_none_or(|extension| extension != "dll") {
-        return Err(format!("`cargo offload extract` calls it {}", path.display()));
+        return fail(format!("`cargo offload extract` calls it {}", path.display()));
     }
-    let objdump = format!("{}objdump", builds.host.compilers);
-    let text = run::output(Command::new(objdump).arg("-p").arg(path)).map_err(Failure::text)?;
+    let objdump = format!("{}-objdump", builds.host.gnu());
+    let text = run::output(Command::new(objdump).arg("-p").arg(path))?;
     let names = text.split("[Ordinal/Name Pointer] Table").nth(1).unwrap_or_default();
     let exported: Vec<&str> = names
         .lines()
@@ -60,13 +50,13 @@ fn image(builds: &Builds<'_>) -> Result<(), String> {
         .map_while(|line| line.split_once(']').filter(|(start, _)| start.contains('[')))
         .filter_map(|(_, name)| name.split_whitespace().last())
         .collect();
-    if exported != EXPORTS {
-        return Err(format!("it exports {exported:?}:\n{text}"));
+    if exported.join(" ") != EXPORTS {
+        return fail(format!("it exports {exported:?}:\n{text}"));
     }
     let system = ["KERNEL32.dll", "msvcrt.dll"];
-    let needed = text.lines().filter_map(|line| line.trim().strip_prefix("DLL Name: "));
-    match needed.into_iter().find(|name| !system.contains(name)) {
-        Some(other) => Err(format!("it needs {other}, which is no part of Windows")),
+    let mut needed = text.lines().filter_map(|line| line.trim().strip_prefix("DLL Name: "));
+    match needed.find(|name| !system.contains(name)) {
+        Some(other) => fail(format!("it needs {other}, which is no part of Windows")),
         None => Ok(()),
     }
 }
@@ -81,10 +71,3 @@ cat \"$out\"
 rm \"$out\"
 exit $status
 ";
-
-fn console() -> Result<std::path::PathBuf, String> {
-    let script = tools::folder("elsewhere/console.sh");
-    files::write_script(&script, &CONSOLE.replace("WINE", tools::WINE_PROGRAM))
-        .map_err(Failure::text)?;
-    Ok(script)
-}

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 pub struct Need {
     /// The tool's name in messages.
     pub what: &'static str,
-    /// The packages of Debian and Ubuntu.
-    pub packages: &'static [&'static str],
+    /// The packages of Debian and Ubuntu. Spaces separate packages that belong together.
+    packages: &'static [&'static str],
     /// The reason why the tests need the tool.
     pub why: &'static str,
     /// How to get the tool without these packages, or how to set its path.
@@ -38,8 +38,11 @@ pub struct Unpacked {
     at: &'static str,
 }
 
-/// The system packages that the short run of the tests needs.
-pub const SHORT: [Need; 2] = [
+/// The number of tools at the start of [`SYSTEM`] that the short run of the tests needs.
+pub const SHORT: usize = 2;
+
+/// The system packages that the tests need.
+pub const SYSTEM: [Need; 12] = [
     Need {
         what: "LLVM 22",
         packages: &["clang-22", "lld-22", "llvm-22", "llvm-22-tools", "clang-tools-22"],
@@ -54,10 +57,6 @@ pub const SHORT: [Need; 2] = [
         elsewhere: "g++ and ld in PATH",
         files: &["g++", "ld", "objdump"],
     },
-];
-
-/// The other system packages that the tests need.
-pub const OTHERS: [Need; 10] = [
     Need {
         what: "LLVM 22's sanitizers",
         packages: &["libclang-rt-22-dev"],
@@ -130,13 +129,11 @@ pub const OTHERS: [Need; 10] = [
     },
 ];
 
-/// AMD's tool that lists the bundles in a program, and its Perl modules. They are only unpacked,
-/// because installing the package would add two compilers and a runtime that no test needs.
-pub const ROC_OBJ: Unpacked = Unpacked {
-    variable: "OFFLOAD_TEST_ROC_OBJ",
-    home: "roc-obj",
-    at: "",
-    need: Need {
+/// Everything that set-up unpacks into `.tools`.
+pub const UNPACKED: [Unpacked; 7] = [
+    // AMD's tool that lists the bundles in a program, and its Perl modules. They are only unpacked,
+    // because installing the package would add two compilers and a runtime that no test needs.
+    Need {
         what: "AMD's roc-obj-ls",
         packages: &["hipcc", "libfile-which-perl", "liburi-encode-perl"],
         why: "lists the bundles of programs, as we do",
@@ -146,24 +143,92 @@ pub const ROC_OBJ: Unpacked = Unpacked {
             "usr/share/perl5/File/Which.pm",
             "usr/share/perl5/URI/Encode.pm",
         ],
+    }
+    .unpacked("OFFLOAD_TEST_ROC_OBJ", "roc-obj"),
+    // HIP's headers, AMD's libraries for device code, and the HIP runtime to link with. They are
+    // only unpacked, so that no test finds ROCm in its usual folder.
+    Need {
+        what: "HIP's headers, libraries for devices and runtime",
+        packages: &["libamdhip64-dev", "libamdhip64-5", "rocm-device-libs"],
+        why: "sources that include ROCm's own headers are compiled, and programs linked with its \
+              runtime",
+        elsewhere: "set OFFLOAD_TEST_ROCM to a folder that has the files of these packages",
+        files: &[
+            "usr/include/hip/hip_runtime.h",
+            "usr/lib/x86_64-linux-gnu/amdgcn/bitcode/ocml.bc",
+            "usr/lib/x86_64-linux-gnu/libamdhip64.so.5",
+        ],
+    }
+    .unpacked("OFFLOAD_TEST_ROCM", "rocm5"),
+    // The oldest supported compilers (docs/guide/src/build.md) that Debian 12 has. They are
+    // unpacked, so that no other test finds them.
+    Need {
+        what: "the oldest clang and g++",
+        packages: &[
+            "clang-15 libclang-cpp15 libllvm15 libclang-common-15-dev lld-15",
+            "g++-11 gcc-11 cpp-11 libgcc-11-dev libstdc++-11-dev",
+        ],
+        why: "compile kernels for all targets, as the newest do",
+        elsewhere: "set OFFLOAD_TEST_OLDEST to a folder that has the files of these packages",
+        files: &["usr/lib/llvm-15/bin/clang", "usr/lib/llvm-15/bin/lld", "usr/bin/g++-11"],
+    }
+    .unpacked("OFFLOAD_TEST_OLDEST", "oldest"),
+    // Versions of clang in Debian 12 between the oldest and LLVM 22. Users have these versions, and
+    // each supports different targets. They are only unpacked, so that no other test finds them.
+    Need {
+        what: "clang 16 and clang 19",
+        packages: &[
+            "clang-16 libclang-cpp16 libllvm16 libclang-common-16-dev lld-16",
+            "clang-19 libclang-cpp19 libllvm19 libclang-common-19-dev lld-19",
+        ],
+        why: "compile the README's package and the targets that each knows",
+        elsewhere: "set OFFLOAD_TEST_CLANGS to a folder that has the files of these packages",
+        files: &[
+            "usr/lib/llvm-16/bin/clang",
+            "usr/lib/llvm-16/bin/lld",
+            "usr/lib/llvm-19/bin/clang",
+            "usr/lib/llvm-19/bin/lld",
+        ],
+    }
+    .unpacked("OFFLOAD_TEST_CLANGS", "clangs"),
+    // NVIDIA's compiler and tools, in a folder laid out like an installed CUDA toolkit.
+    Need {
+        what: "NVIDIA's compiler and fatbin tools",
+        packages: &[],
+        why: "nvcc compiles CUDA sources, ptxas makes cubins of PTX; fatbinary, cuobjdump and \
+              nvJitLink judge what we write",
+        elsewhere: "a CUDA toolkit of version 13; set CUDA_HOME to its folder",
+        files: &["bin/nvcc", "bin/ptxas", "bin/fatbinary", "bin/cuobjdump", "nvvm/bin/cicc"],
+    }
+    .unpacked("CUDA_HOME", "cuda13/nvidia/cu13"),
+    PUBLISHED,
+    // A library that Debian built for AMD's GPUs, whose bundle has target IDs with features. It is
+    // only unpacked, because tests only read it.
+    Unpacked {
+        at: "librocrand1",
+        ..Need {
+            what: "a library with bundles, of Debian",
+            packages: &["librocrand1"],
+            why: "device code for targets with features, which wheels do not have",
+            elsewhere: "a folder `librocrand1` with the files of this package, in the one that \
+                        OFFLOAD_TEST_PUBLISHED names",
+            files: &["usr/lib/x86_64-linux-gnu/librocrand.so.1.1"],
+        }
+        .unpacked("OFFLOAD_TEST_PUBLISHED", "published")
     },
-};
+];
 
 /// A Rust compiler on LLVM 22 with the targets for GPUs, and the matching sources of `core`. They
 /// are only unpacked, because the project is built with a different Rust. The name of the last
 /// package contains the compiler's version.
-pub const RUST_GPU: Unpacked = Unpacked {
-    variable: "OFFLOAD_TEST_RUST_GPU",
-    home: "rust-gpu",
-    at: "",
-    need: Need {
-        what: "Rust compiler with its sources",
-        packages: &["rustc-web", "rust-web-src", "libstd-rust-web-dev", "libstd-rust-web-1.96"],
-        why: "compiles the kernels of examples/rust-kernels",
-        elsewhere: "set OFFLOAD_TEST_RUST_GPU to a folder with these packages of Debian 12, unpacked",
-        files: &["usr/bin/rustc", "usr/lib/rustlib/src/rust/library/Cargo.lock"],
-    },
-};
+pub const RUST_GPU: Unpacked = Need {
+    what: "Rust compiler with its sources",
+    packages: &["rustc-web", "rust-web-src", "libstd-rust-web-dev", "libstd-rust-web-1.96"],
+    why: "compiles the kernels of examples/rust-kernels",
+    elsewhere: "set OFFLOAD_TEST_RUST_GPU to a folder with these packages of Debian 12, unpacked",
+    files: &["usr/bin/rustc", "usr/lib/rustlib/src/rust/library/Cargo.lock"],
+}
+.unpacked("OFFLOAD_TEST_RUST_GPU", "rust-gpu");
 
 /// The package of [`RUST_GPU`] with the standard library, which Debian also has for other
 /// architectures.
@@ -179,24 +244,24 @@ pub const WINE: Need = Need {
     files: &["x86_64-w64-mingw32-g++"],
 };
 
-/// Packages that run and link programs for a processor: its name, qemu's name for it, and the
-/// prefix of its compiler. See [`WINE`].
+/// Packages that run and link programs for a processor, with its name and qemu's name for it. See
+/// [`WINE`].
 macro_rules! qemu {
-    ($processor:literal, $qemu:literal, $compiler:literal) => {
+    ($name:literal, $qemu:literal) => {
         Need {
-            what: concat!("qemu and the compiler for ", $processor),
-            packages: &["qemu-user-static", concat!("g++-", $compiler)],
-            why: concat!("link programs for ", $processor, " and run them"),
-            elsewhere: concat!("qemu-", $qemu, "-static and ", $compiler, "-g++ in PATH"),
-            files: &[concat!("qemu-", $qemu, "-static"), concat!($compiler, "-g++")],
+            what: concat!("qemu and the compiler for ", $name),
+            packages: &["qemu-user-static", concat!("g++-", $name, "-linux-gnu")],
+            why: concat!("link programs for ", $name, " and run them"),
+            elsewhere: concat!("qemu-", $qemu, "-static and ", $name, "-linux-gnu-g++ in PATH"),
+            files: &[concat!("qemu-", $qemu, "-static"), concat!($name, "-linux-gnu-g++")],
         }
     };
 }
-pub const AARCH64: Need = qemu!("aarch64", "aarch64", "aarch64-linux-gnu");
-pub const RISCV64: Need = qemu!("riscv64", "riscv64", "riscv64-linux-gnu");
-pub const I686: Need = qemu!("i686", "i386", "i686-linux-gnu");
+pub const AARCH64: Need = qemu!("aarch64", "aarch64");
+pub const RISCV64: Need = qemu!("riscv64", "riscv64");
+pub const I686: Need = qemu!("i686", "i386");
 /// The big-endian processor.
-pub const S390X: Need = qemu!("s390x", "s390x", "s390x-linux-gnu");
+pub const S390X: Need = qemu!("s390x", "s390x");
 
 /// Packages that link programs with musl. See [`WINE`].
 pub const MUSL: Need = Need {
@@ -213,124 +278,17 @@ pub const UNWINDER: &str = "libunwind-22-dev";
 /// Wine's program in Debian's package `wine64`, because the program in `PATH` needs a display.
 pub const WINE_PROGRAM: &str = "/usr/lib/wine/wine64";
 
-/// A library that Debian built for AMD's GPUs, whose bundle has target IDs with features. It is
-/// only unpacked, because tests only read it.
-pub const ROC_RAND: Unpacked = Unpacked {
-    variable: "OFFLOAD_TEST_PUBLISHED",
-    home: "published",
-    at: "librocrand1",
-    need: Need {
-        what: "a library with bundles, of Debian",
-        packages: &["librocrand1"],
-        why: "device code for targets with features, which wheels do not have",
-        elsewhere: "a folder `librocrand1` with the files of this package, in the one that OFFLOAD_TEST_PUBLISHED names",
-        files: &["usr/lib/x86_64-linux-gnu/librocrand.so.1.1"],
-    },
-};
-
-/// HIP's headers, AMD's libraries for device code, and the HIP runtime to link with. They are only
-/// unpacked, so that no test finds ROCm in its usual folder.
-pub const ROCM: Unpacked = Unpacked {
-    variable: "OFFLOAD_TEST_ROCM",
-    home: "rocm5",
-    at: "",
-    need: Need {
-        what: "HIP's headers, libraries for devices and runtime",
-        packages: &["libamdhip64-dev", "libamdhip64-5", "rocm-device-libs"],
-        why: "sources that include ROCm's own headers are compiled, and programs linked with its runtime",
-        elsewhere: "set OFFLOAD_TEST_ROCM to a folder that has the files of these packages",
-        files: &[
-            "usr/include/hip/hip_runtime.h",
-            "usr/lib/x86_64-linux-gnu/amdgcn/bitcode/ocml.bc",
-            "usr/lib/x86_64-linux-gnu/libamdhip64.so.5",
-        ],
-    },
-};
-
-/// The oldest supported compilers (docs/guide/src/build.md) that Debian 12 has. They are unpacked,
-/// so that no other test finds them.
-pub const OLDEST: Unpacked = Unpacked {
-    variable: "OFFLOAD_TEST_OLDEST",
-    home: "oldest",
-    at: "",
-    need: Need {
-        what: "the oldest clang and g++",
-        packages: &[
-            "clang-15",
-            "libclang-cpp15",
-            "libllvm15",
-            "libclang-common-15-dev",
-            "lld-15",
-            "g++-11",
-            "gcc-11",
-            "cpp-11",
-            "libgcc-11-dev",
-            "libstdc++-11-dev",
-        ],
-        why: "compile kernels for all targets, as the newest do",
-        elsewhere: "set OFFLOAD_TEST_OLDEST to a folder that has the files of these packages",
-        files: &["usr/lib/llvm-15/bin/clang", "usr/lib/llvm-15/bin/lld", "usr/bin/g++-11"],
-    },
-};
-
-/// Versions of clang in Debian 12 between the oldest and LLVM 22. Users have these versions, and
-/// each supports different targets. They are only unpacked, so that no other test finds them.
-pub const CLANGS: Unpacked = Unpacked {
-    variable: "OFFLOAD_TEST_CLANGS",
-    home: "clangs",
-    at: "",
-    need: Need {
-        what: "clang 16 and clang 19",
-        packages: &[
-            "clang-16",
-            "libclang-cpp16",
-            "libllvm16",
-            "libclang-common-16-dev",
-            "lld-16",
-            "clang-19",
-            "libclang-cpp19",
-            "libllvm19",
-            "libclang-common-19-dev",
-            "lld-19",
-        ],
-        why: "compile the README's package and the targets that each knows",
-        elsewhere: "set OFFLOAD_TEST_CLANGS to a folder that has the files of these packages",
-        files: &[
-            "usr/lib/llvm-16/bin/clang",
-            "usr/lib/llvm-16/bin/lld",
-            "usr/lib/llvm-19/bin/clang",
-            "usr/lib/llvm-19/bin/lld",
-        ],
-    },
-};
-
-/// NVIDIA's compiler and tools, in a folder laid out like an installed CUDA toolkit.
-pub const CUDA: Unpacked = Unpacked {
-    variable: "CUDA_HOME",
-    home: "cuda13/nvidia/cu13",
-    at: "",
-    need: Need {
-        what: "NVIDIA's compiler and fatbin tools",
-        packages: &[],
-        why: "nvcc compiles CUDA sources, ptxas makes cubins of PTX; fatbinary, cuobjdump and nvJitLink judge what we write",
-        elsewhere: "a CUDA toolkit of version 13; set CUDA_HOME to its folder",
-        files: &["bin/nvcc", "bin/ptxas", "bin/fatbinary", "bin/cuobjdump", "nvvm/bin/cicc"],
-    },
-};
-
 /// Programs and libraries that other projects have published.
-pub const PUBLISHED: Unpacked = Unpacked {
-    variable: "OFFLOAD_TEST_PUBLISHED",
-    home: "published",
-    at: "",
-    need: Need {
-        what: "files that other projects have published",
-        packages: &[],
-        why: "device code that this project did not make is read, and other tools judge what was read",
-        elsewhere: "set OFFLOAD_TEST_PUBLISHED to the `.tools/published` of a machine where set-up worked",
-        files: &[],
-    },
-};
+const PUBLISHED: Unpacked = Need {
+    what: "files that other projects have published",
+    packages: &[],
+    why: "device code that this project did not make is read, and other tools judge what was \
+          read",
+    elsewhere: "set OFFLOAD_TEST_PUBLISHED to the `.tools/published` of a machine where set-up \
+                worked",
+    files: &[],
+}
+.unpacked("OFFLOAD_TEST_PUBLISHED", "published");
 
 /// Returns the path of the link checker, which is the only file of its wheel.
 pub fn lychee() -> PathBuf {
@@ -338,31 +296,33 @@ pub fn lychee() -> PathBuf {
     PUBLISHED.folder().join("lychee").join(wheel.expect("the list has this wheel").files[0])
 }
 
-/// Everything that set-up unpacks into `.tools`.
-pub const UNPACKED: [&Unpacked; 7] =
-    [&ROC_OBJ, &ROCM, &OLDEST, &CLANGS, &CUDA, &PUBLISHED, &ROC_RAND];
-
 /// The folder of Debian's LLVM 22, which has the programs under their plain names.
 const LLVM: &str = "/usr/lib/llvm-22/bin";
 
-/// The folders to search for libraries and headers on systems without dpkg.
-const FOLDERS: [&str; 9] = [
-    "/usr/lib64",
-    "/usr/lib",
-    "/usr/lib/x86_64-linux-gnu",
-    "/usr/lib/aarch64-linux-gnu",
-    "/usr/include",
-    "/opt/rocm/lib",
-    "/opt/rocm/include",
-    "/usr/local/include",
-    "/usr/lib/llvm-22/lib/clang/22/lib/linux",
-];
+/// The folders to search for libraries and headers on systems without dpkg, in the form of `PATH`.
+const FOLDERS: &str = "/usr/lib64:/usr/lib:/usr/lib/x86_64-linux-gnu:/usr/lib/aarch64-linux-gnu:\
+    /usr/include:/opt/rocm/lib:/opt/rocm/include:/usr/local/include:\
+    /usr/lib/llvm-22/lib/clang/22/lib/linux";
 
 impl Need {
+    /// Returns the requirement if its files are in a folder of `.tools`, which `variable` names.
+    const fn unpacked(self, variable: &'static str, home: &'static str) -> Unpacked {
+        Unpacked { need: self, variable, home, at: "" }
+    }
+
+    /// Returns the packages of Debian and Ubuntu.
+    pub fn packages(&self) -> Vec<&'static str> {
+        self.packages.iter().flat_map(|it| it.split(' ')).collect()
+    }
+
     /// Whether each of the tool's files is in one of the usual folders, for systems without dpkg.
     pub fn is_found(&self) -> bool {
-        let places = places();
-        self.files.iter().all(|file| places.iter().any(|place| place.join(file).exists()))
+        let llvm = run::var("OFFLOAD_TEST_LLVM").unwrap_or_else(|| LLVM.into());
+        let places = [llvm, run::var("PATH").unwrap_or_default(), FOLDERS.into()];
+        let is_there = |file: &&str| {
+            places.iter().flat_map(std::env::split_paths).any(|place| place.join(file).exists())
+        };
+        self.files.iter().all(is_there)
     }
 }
 
@@ -376,19 +336,13 @@ impl Unpacked {
     /// Whether all files are there.
     pub fn is_complete(&self) -> bool {
         // A folder that the user names replaces `home`.
-        let named = run::var(self.variable).map(PathBuf::from);
-        let is_here = |wheel: &Wheel| match &named {
-            Some(folder) => Path::new(wheel.folder)
-                .strip_prefix(self.home)
-                .is_ok_and(|part| wheel.is_in(&folder.join(part))),
-            None => wheel.is_here(),
+        let (folder, is_named) = (self.folder(), run::var(self.variable).is_some());
+        let is_here = |wheel: &Wheel| match Path::new(wheel.folder).strip_prefix(self.home) {
+            Ok(part) if is_named => wheel.is_in(&folder.join(part)),
+            _ => is_named || wheel.is_here(),
         };
-        self.is_unpacked(&self.folder()) && self.wheels().iter().all(is_here)
-    }
-
-    /// Whether the files are in this folder.
-    pub fn is_unpacked(&self, folder: &Path) -> bool {
         self.need.files.iter().all(|file| folder.join(file).is_file())
+            && self.wheels().iter().all(is_here)
     }
 
     /// Returns the wheels with the files. Returns none if the files come from packages.
@@ -407,23 +361,13 @@ pub fn folder(path: &str) -> PathBuf {
 /// Returns the variables that tell the tests where the tools are. Does not change variables that
 /// the user has set.
 pub fn environment() -> Vec<(&'static str, OsString)> {
-    let mut all = vec![("OFFLOAD_TEST_LLVM", PathBuf::from(LLVM))];
-    all.extend(UNPACKED.iter().map(|it| (it.variable, folder(it.home))));
-    all.retain(|(_, folder)| folder.is_dir());
+    let mut all = vec![("OFFLOAD_TEST_LLVM", OsString::from(LLVM))];
+    all.extend(UNPACKED.iter().map(|it| (it.variable, folder(it.home).into())));
+    all.retain(|(name, folder)| Path::new(folder).is_dir() && run::var(name).is_none());
     // OpenCL drivers on the machine would add devices that the tests do not expect. Tests of a
     // driver set a different folder.
     if run::var("OFFLOAD_TEST_GPU").is_none() {
-        all.push(("OCL_ICD_VENDORS", run::workspace().join("target/no-drivers")));
+        all.push(("OCL_ICD_VENDORS", run::workspace().join("target/no-drivers").into()));
     }
-    all.retain(|(name, _)| *name == "OCL_ICD_VENDORS" || run::var(name).is_none());
-    all.into_iter().map(|(name, folder)| (name, folder.into_os_string())).collect()
-}
-
-fn places() -> Vec<PathBuf> {
-    let llvm = run::var("OFFLOAD_TEST_LLVM").unwrap_or_else(|| LLVM.into());
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::iter::once(PathBuf::from(llvm))
-        .chain(std::env::split_paths(&path))
-        .chain(FOLDERS.map(PathBuf::from))
-        .collect()
+    all
 }
