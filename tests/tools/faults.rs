@@ -335,9 +335,9 @@ fn thin_archives_of_what_is_no_file() {
             under_limit(&folder.path, line, "ulimit -v 500000")
         };
         for (member, expected) in [
-            ("/dev/zero", "'/dev/zero': not a regular file"),
-            ("pipe", "'pipe': not a regular file"),
-            ("link", "'link': not a regular file"),
+            ("/dev/zero", "'/dev/zero': members of thin archives must be regular files"),
+            ("pipe", "'pipe': members of thin archives must be regular files"),
+            ("link", "'link': members of thin archives must be regular files"),
             ("folder", "'folder': Is a directory"),
             ("gone", "'gone': No such file or directory"),
             ("g\u{1b}[31mone", "'g\\x1b[31mone': No such file or directory"),

@@ -28,10 +28,10 @@ fn a_pack_is_a_symbol_of_its_library_and_a_table() {
         "const KERNELS_0: &[&__offload::core::primitive::str] = &[\"saxpy\",];\n",
         "const LIMITS_0: &[__offload::Limits] = \
          &[__offload::Limits::UNKNOWN.with_max_threads(1024).with_wavefront_size(64),];\n",
-        &format!("const IMAGES: &[__offload::ImageRecord] = &[{image}];\n"),
-        "const MODULES: &[__offload::ModuleRecord] = &[__offload::ModuleRecord { name: \"saxpy\", first: 0, count: 1, \
-         registered: __offload::core::option::Option::None },];\n",
-        "__offload::linked::<__offload::Plain>(\"saxpy\", \".hip_fatbin\", PACK, IMAGES, MODULES) }",
+        "const MODULES: &[__offload::ModuleRecord] = &[__offload::ModuleRecord { name: \"saxpy\", ",
+        &format!("images: &[{image}], stream: __offload::core::option::Option::None, "),
+        "registered: __offload::core::option::Option::None },];\n",
+        "__offload::linked::<__offload::Plain>(\"saxpy\", \".hip_fatbin\", PACK, MODULES) }",
     ];
     assert_eq!(of(INDEX), expected.concat());
 }
@@ -39,8 +39,8 @@ fn a_pack_is_a_symbol_of_its_library_and_a_table() {
 #[test]
 fn a_pack_that_was_not_built_says_why() {
     let text = of("offload-pack 10\nname saxpy\nabsent OFFLOAD_SKIP was set\nmodule saxpy\n");
-    let expected = "const MODULES: &[__offload::ModuleRecord] = &[__offload::ModuleRecord { name: \"saxpy\", first: 0, \
-                    count: 0, registered: __offload::core::option::Option::None },];\n\
+    let expected = "const MODULES: &[__offload::ModuleRecord] = &[__offload::ModuleRecord { name: \"saxpy\", images: &[], \
+                    stream: __offload::core::option::Option::None, registered: __offload::core::option::Option::None },];\n\
                     __offload::not_built::<__offload::Plain>(\"saxpy\", \"OFFLOAD_SKIP was set\", MODULES) }";
     assert_eq!(text, format!("{{ __offload::track_from_disk! {{}}\n{expected}"));
 }
@@ -125,7 +125,7 @@ fn a_declared_kernel_replaces_that_of_the_source() {
         "pub type Call_of_match = __offload::Call<2, { __offload_layout_of_match.bytes }, ",
         "__offload_layout_of_match.is_of_all(__offload_images_of_match, false)",
         "pub const __offload_images_of_match: &[[__offload::Recorded; 2]] = &[[__offload::Recorded { target: \"gfx90a\", \
-         after: 0, offset: 0, size: 4, is_float: false, is_pointer: false, may_be_moved: false },",
+         after: 0, offset: 0, size: 4, kind: __offload::ArgumentKind::Any, may_be_moved: false },",
         "#[must_use]#[doc = \"\"]",
         "pub fn r#match(n: impl __offload::DeclaredArgument<type_of_n, super::__offload_kernels::r#match, ",
         "NamedGroup { kernels: \"match\\tsaxpy\\tsaxpy\\tdeclared by the program\\tn\\ta\\n\", \
