@@ -8,7 +8,7 @@ use std::fs;
 
 /// The version of the interface between expansions and `__expansion` of `offload-gpu`. The crate
 /// `offload-gpu` passes its version to the macro, which compares it with this one.
-pub(crate) const EXPANSION: u32 = 4;
+pub(crate) const EXPANSION: u32 = 5;
 
 /// A call of a macro of the crate `offload-gpu`.
 pub(crate) struct Call {

@@ -14,11 +14,9 @@ pub use crate::call::{
 };
 pub use crate::pack::disk::load as load_from_disk;
 pub use crate::pack::registered::{Kernels, Wrapper};
-pub use crate::pack::{
-    Compressed, Entry, ImageRecord, KernelPack, ModuleRecord, Plain, StreamRecord,
-};
+pub use crate::pack::{Compressed, Entry, ImageRecord, KernelPack, ModuleRecord, Plain};
 pub use crate::pack::{Kernel, Module, kernel, module};
-pub use crate::pack::{compressed, file, linked, not_built, on_disk, opaque};
+pub use crate::pack::{file, linked, not_built, on_disk, opaque};
 pub use crate::placement::trusted;
 #[cfg(feature = "run")]
 pub use crate::run::BufferItem;
@@ -52,5 +50,6 @@ pub use half;
 /// For macros, since a program may use the name `core` for something else.
 pub use core;
 pub use offload_embed_macro::{include_kernels, include_offload};
+pub use offload_format::compression::Method;
 pub use offload_format::target::{PtxVersion, SpirvFeatures, SpirvVersion};
-pub use offload_pack::pack_index::{Limits, Origin, PackImageKind};
+pub use offload_pack::pack_index::{IndexStream, Limits, Origin, PackImageKind};

@@ -6,7 +6,7 @@
 /// ```no_run
 /// # macro_rules! include_offload { ($($token:tt)*) => {
 /// #     offload_gpu::__expansion::not_built("saxpy", "this is an example", &[
-/// #         offload_gpu::__expansion::ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }])
+/// #         offload_gpu::__expansion::ModuleRecord::new("saxpy", &[])])
 /// # } }
 /// # use offload_gpu::{ComputeCapability, DeviceInfo, Kernel, KernelPack};
 /// # /*
@@ -179,7 +179,7 @@
 macro_rules! include_offload {
     // Match tokens, not a literal: errors should point to the literal in the user's source, but a
     // matched literal would lose its position.
-    ($($tokens:tt)*) => { $crate::__expansion::include_offload!(@ 4 $crate; $($tokens)*) };
+    ($($tokens:tt)*) => { $crate::__expansion::include_offload!(@ 5 $crate; $($tokens)*) };
 }
 
 /// Embeds a pack of the build script and declares a function for each kernel. The pack is embedded
@@ -442,7 +442,7 @@ macro_rules! include_offload {
 /// error messages need the prelude. Declared kernels do.
 #[macro_export]
 macro_rules! include_kernels {
-    ($($tokens:tt)*) => { $crate::__expansion::include_kernels! { @ 4 $crate; $($tokens)* } };
+    ($($tokens:tt)*) => { $crate::__expansion::include_kernels! { @ 5 $crate; $($tokens)* } };
 }
 
 /// Expands to the first items on systems whose linker defines symbols for the start and the end of

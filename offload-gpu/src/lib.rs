@@ -26,11 +26,8 @@
 //!
 //! ```
 //! # mod kernels {
-//! #     pub static PACK: offload_gpu::KernelPack = offload_gpu::__expansion::not_built("saxpy", "this is an example", {
-//! #         const MODULES: &[offload_gpu::__expansion::ModuleRecord] = &[offload_gpu::__expansion::ModuleRecord {
-//! #             name: "saxpy", first: 0, count: 0, registered: None }];
-//! #         MODULES
-//! #     });
+//! #     pub static PACK: offload_gpu::KernelPack = offload_gpu::__expansion::not_built("saxpy", "this is an example", &[
+//! #         offload_gpu::__expansion::ModuleRecord::new("saxpy", &[])]);
 //! #     use offload_gpu::run::Buffer;
 //! #     pub fn saxpy(n: i32, a: f32, x: &Buffer<f32>, y: &mut Buffer<f32>) -> offload_gpu::Call<4, 24> { todo!() }
 //! # }
@@ -60,7 +57,7 @@
 //! ```no_run
 //! # macro_rules! include_offload { ($($token:tt)*) => {
 //! #     offload_gpu::__expansion::not_built("saxpy", "this is an example", &[
-//! #         offload_gpu::__expansion::ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }])
+//! #         offload_gpu::__expansion::ModuleRecord::new("saxpy", &[])])
 //! # } }
 //! # use offload_gpu::{ComputeCapability, DeviceInfo, Kernel, KernelPack};
 //! # /*

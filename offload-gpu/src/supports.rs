@@ -14,11 +14,8 @@ use offload_format::select::DeviceInfo;
 ///
 /// ```should_panic
 /// # use offload_gpu::KernelPack;
-/// # static SAXPY: KernelPack = {
-/// #     use offload_gpu::__expansion::ModuleRecord;
-/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }];
-/// #     offload_gpu::__expansion::linked("saxpy", ".llvm.offloading", &[], &[], MODULES)
-/// # };
+/// # use offload_gpu::__expansion::{ModuleRecord, linked};
+/// # static SAXPY: KernelPack = linked("saxpy", "", &[], &[ModuleRecord::new("saxpy", &[])]);
 /// offload_gpu::assert_supports(&SAXPY, ["RTX 4090", "gfx1151"]);
 /// ```
 ///
@@ -114,15 +111,14 @@ mod tests {
         image("compute_86", PackImageKind::Ptx { version: PtxVersion::new(7, 1) }),
         image("gfx11-generic", PackImageKind::CodeObject { version: 6 }),
     ];
-    const ONE: &[ModuleRecord] =
-        &[ModuleRecord { name: "saxpy", first: 0, count: 3, registered: None }];
+    const ONE: &[ModuleRecord] = &[ModuleRecord::new("saxpy", IMAGES.split_at(3).0)];
     const TWO: &[ModuleRecord] = &[
-        ModuleRecord { name: "affine", first: 0, count: 3, registered: None },
-        ModuleRecord { name: "scale", first: 2, count: 2, registered: None },
+        ModuleRecord::new("affine", IMAGES.split_at(3).0),
+        ModuleRecord::new("scale", IMAGES.split_at(2).1),
     ];
 
     const fn pack(modules: &'static [ModuleRecord]) -> KernelPack {
-        linked("saxpy", ".llvm.offloading", &[0; 16], IMAGES, modules)
+        linked("saxpy", ".llvm.offloading", &[0; 16], modules)
     }
 
     #[test]
@@ -186,8 +182,7 @@ add to build.rs, before .compile(...):
 
     #[test]
     fn no_target_is_advised_for_a_module_without_images() {
-        const NONE: &[ModuleRecord] =
-            &[ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }];
+        const NONE: &[ModuleRecord] = &[ModuleRecord::new("saxpy", &[])];
         let message = unsupported(&pack(NONE), &[DeviceInfo::parse("RTX 4090").unwrap()]).unwrap();
         assert!(
             message.contains(

@@ -17,7 +17,7 @@ use core::marker::PhantomData;
 /// # mod example {
 /// #     use offload_gpu::{KernelPack, Variable, run::{Device, RunError}, __expansion::not_built};
 /// #     static PACK: KernelPack = not_built("saxpy", "this is an example", &[
-/// #         offload_gpu::__expansion::ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }]);
+/// #         offload_gpu::__expansion::ModuleRecord::new("saxpy", &[])]);
 /// #     mod kernels {
 /// #         pub const TABLE: super::Variable<'static, [f32; 4]> = super::PACK.module("saxpy").variable("table");
 /// #         pub const COUNTER: super::Variable<'static, u32> = super::PACK.module("saxpy").variable("counter");

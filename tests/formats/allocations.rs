@@ -130,20 +130,22 @@ static PACK: KernelPack = linked(
     "pack",
     ".llvm.offloading",
     &[0; 16],
-    &[
-        image("gfx906:sramecc+:xnack-", CODE_OBJECT),
-        image("gfx90a:xnack-", CODE_OBJECT),
-        image("gfx90a:xnack+", CODE_OBJECT),
-        image("gfx9-4-generic", CODE_OBJECT),
-        image("gfx1100", CODE_OBJECT),
-        image("gfx11-generic", CODE_OBJECT),
-        image("sm_80", PackImageKind::Cubin),
-        image("sm_90a", PackImageKind::Cubin),
-        image("compute_80", PTX),
-        image("cpu", PackImageKind::SharedObject { triple: "x86_64-unknown-linux-gnu" }),
-        image("cpu", PackImageKind::SharedObject { triple: "aarch64-unknown-linux-gnu" }),
-    ],
-    &[ModuleRecord { name: "pack", first: 0, count: 11, registered: None }],
+    &[ModuleRecord::new(
+        "pack",
+        &[
+            image("gfx906:sramecc+:xnack-", CODE_OBJECT),
+            image("gfx90a:xnack-", CODE_OBJECT),
+            image("gfx90a:xnack+", CODE_OBJECT),
+            image("gfx9-4-generic", CODE_OBJECT),
+            image("gfx1100", CODE_OBJECT),
+            image("gfx11-generic", CODE_OBJECT),
+            image("sm_80", PackImageKind::Cubin),
+            image("sm_90a", PackImageKind::Cubin),
+            image("compute_80", PTX),
+            image("cpu", PackImageKind::SharedObject { triple: "x86_64-unknown-linux-gnu" }),
+            image("cpu", PackImageKind::SharedObject { triple: "aarch64-unknown-linux-gnu" }),
+        ],
+    )],
 );
 
 #[test]

@@ -70,14 +70,14 @@ fn on_disk(pack: &PackIndex, form: &str, folder: &Path) -> String {
     let (name, section, folder) = (&pack.name, pack.section.elf_name(), folder.to_string_lossy());
     // The program compares this index with the index that it reads from disk.
     let index = Index::Built(pack.clone()).to_string();
-    let tables = expansion::tables(&pack.modules, false);
+    let table = expansion::table(&pack.modules, false);
     format!(
-        "{{ {tables} fn load() -> &'static __offload::KernelPack<__offload::{form}> {{\n\
+        "{{ {table} fn load() -> &'static __offload::KernelPack<__offload::{form}> {{\n\
              static LOADED: ::std::sync::OnceLock<__offload::KernelPack<__offload::{form}>> = ::std::sync::OnceLock::new();\n\
              LOADED.get_or_init(|| {{ __offload::load_from_disk({name:?}, {folder:?}, {index:?}, |path| {{\n\
                  ::std::fs::read(path).map_err(|error| ::std::string::ToString::to_string(&error)) }}) }})\n\
          }}\n\
-         __offload::on_disk({name:?}, {section:?}, IMAGES, MODULES, load) }}"
+         __offload::on_disk({name:?}, {section:?}, MODULES, load) }}"
     )
 }
 

@@ -38,15 +38,15 @@ pub(super) fn value(file: &File, options: &Options) -> TokenStream {
     let listed = options.retain.map(|_| listed(name, "FILE.0")).unwrap_or_default();
     let registered =
         options.register.map(|_| register::text(modules, "FILE.0")).unwrap_or_default();
-    let tables = expansion::tables(modules, options.register.is_some());
+    let table = expansion::table(modules, options.register.is_some());
     // `include_bytes!` makes Cargo rebuild the crate when the file changes.
     let items = parsed(&format!(
         "const BYTES: &[__offload::core::primitive::u8; {size}] = __offload::core::include_bytes!({path:?});\n\
          __offload::placed_file! {{ [{placed}] [{used}] FILE: {whole}, {align}, {content} }}\n\
-         {listed}{registered}{tables}"
+         {listed}{registered}{table}"
     ));
     let value = parsed(&match file.closed {
-        None => format!("__offload::file({name:?}, {section:?}, &FILE.0, IMAGES, MODULES)"),
+        None => format!("__offload::file({name:?}, {section:?}, &FILE.0, MODULES)"),
         Some(why) => format!(
             "__offload::opaque::<__offload::Plain>({name:?}, {section:?}, &FILE.0, {why:?}, MODULES)"
         ),

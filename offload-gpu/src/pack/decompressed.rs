@@ -1,25 +1,13 @@
 //! Images of compressed packs. Each module is compressed separately, so that a program can
 //! decompress one module without the others.
 
-use super::{Compressed, Content, Form, ImageRecord, KernelPack, ModuleRecord, PackImage};
+use super::{Form, PackImage};
 use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::fmt;
-use offload_format::compression::{Decompressor, Method};
+use offload_format::compression::Decompressor;
 use offload_format::{Error, ErrorKind, Result};
-
-/// The location of a module's stream in a compressed pack. The macro writes it.
-#[derive(Debug, Clone, Copy)]
-pub struct StreamRecord {
-    /// Offset in bytes from the start of the pack.
-    pub offset: usize,
-    /// Size in bytes.
-    pub size: usize,
-    /// Size in bytes after decompression.
-    pub inflated_size: usize,
-    /// Whether the stream is a zstd frame; otherwise it is a zlib stream.
-    pub is_zstd: bool,
-}
+use offload_pack::pack_index::IndexStream;
 
 /// The bytes of an image from [`PackImage::decompress`], for compressed and plain packs. Keep this
 /// value as long as the bytes are needed.
@@ -60,67 +48,6 @@ impl fmt::Debug for Decompressed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Decompressed({} bytes)", self.bytes().len())
     }
-}
-
-/// Combines the bytes and tables of a compressed pack, in which each module is a stream.
-///
-/// # Panics
-/// Panics if a stream is outside the bytes, or if an image is outside its module's decompressed
-/// stream.
-#[inline]
-pub const fn compressed(
-    name: &'static str,
-    section: &'static str,
-    bytes: &'static [u8],
-    images: &'static [ImageRecord],
-    modules: &'static [ModuleRecord],
-    streams: &'static [StreamRecord],
-) -> KernelPack<Compressed> {
-    if let Some(problem) = problem_of_streams(bytes.len(), images, modules, streams) {
-        panic!("{}", problem);
-    }
-    KernelPack::of(name, section, modules, Content::Linked { bytes, images, streams }).with_trust()
-}
-
-/// Returns the first fault in the tables of a compressed pack of `size` bytes.
-#[inline]
-pub(super) const fn problem_of_streams(
-    size: usize,
-    images: &[ImageRecord],
-    modules: &[ModuleRecord],
-    streams: &[StreamRecord],
-) -> Option<&'static str> {
-    if streams.len() != modules.len() {
-        return Some("a compressed pack has a stream for each module");
-    }
-    let mut i = 0;
-    while i < modules.len() {
-        let (module, stream) = (&modules[i], &streams[i]);
-        if stream.offset > size {
-            return Some("a stream starts past the end of its pack");
-        }
-        if stream.size > size - stream.offset {
-            return Some("a stream ends past the end of its pack");
-        }
-        if module.first > images.len() {
-            return Some("a module starts past the images of its pack");
-        }
-        if module.count > images.len() - module.first {
-            return Some("a module has more images than its pack");
-        }
-        let mut k = module.first;
-        while k < module.first + module.count {
-            if images[k].offset > stream.inflated_size {
-                return Some("an image starts past the end of its module");
-            }
-            if images[k].size > stream.inflated_size - images[k].offset {
-                return Some("an image ends past the end of its module");
-            }
-            k += 1;
-        }
-        i += 1;
-    }
-    None
 }
 
 impl<F: Form> PackImage<F> {
@@ -171,26 +98,26 @@ impl<F: Form> PackImage<F> {
         Ok(())
     }
 
-    fn append(&self, stream: &StreamRecord, out: &mut Vec<u8>) -> Result<()> {
+    fn append(&self, stream: &IndexStream, out: &mut Vec<u8>) -> Result<()> {
         const WHAT: &str = "compressed pack";
-        let method = if stream.is_zstd { Method::Zstd } else { Method::Zlib };
-        // `compressed` has checked the range.
-        let input = &self.pack[stream.offset..][..stream.size];
+        let IndexStream { offset, size, inflated_size, method } = *stream;
+        // `ModuleRecord::problem` has checked the range.
+        let input = &self.pack[offset as usize..][..size as usize];
         // Use the record's size as the decoder's limit, since offload-build wrote the pack.
-        let limit = (stream.inflated_size as u64).max(1 << 20);
-        let mut content = Decompressor::new(method, input, limit, WHAT, stream.offset as u64)?;
+        let limit = inflated_size.max(1 << 20);
+        let mut content = Decompressor::new(method, input, limit, WHAT, offset)?;
         let skipped = content.skip(self.record.offset as u64)?;
         let came = content.append(out, self.record.size)?;
         if skipped == self.record.offset as u64 && came == self.record.size {
             Ok(())
         } else {
-            Err(Error::new(ErrorKind::Malformed, WHAT, stream.offset as u64))
+            Err(Error::new(ErrorKind::Malformed, WHAT, offset))
         }
     }
 
-    fn too_much(&self, stream: &StreamRecord) -> Error {
+    fn too_much(&self, stream: &IndexStream) -> Error {
         let kind =
             ErrorKind::LimitExceeded { need: self.record.size as u64, limit: isize::MAX as u64 };
-        Error::new(kind, "compressed pack", stream.offset as u64)
+        Error::new(kind, "compressed pack", stream.offset)
     }
 }

@@ -11,18 +11,14 @@
 //! All functions are `#[inline]` or generic, so that rustc compiles them only for the few programs
 //! that call them.
 
-use super::decompressed::problem_of_streams;
-use super::{
-    Content, Form, ImageRecord, KernelPack, ModuleRecord, StreamRecord, not_built, opaque,
-};
+use super::{Content, Form, ImageRecord, KernelPack, ModuleRecord, not_built, opaque};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
-use offload_format::compression::Method;
 use offload_format::section::DeviceSection;
 use offload_format::target::ImageCode;
-use offload_pack::pack_index::{Change, Index, IndexImage, IndexStream, PackIndex, first_change};
+use offload_pack::pack_index::{Change, Index, IndexImage, IndexModule, first_change};
 
 /// Advice for a pack that a different build makes.
 const BUILD: &str = "; to build the pack, run `cargo build --lib` in its package";
@@ -73,8 +69,8 @@ fn try_load<F: Form>(
     let index = match index {
         Index::Built(index) => index,
         Index::Absent { why, modules, .. } => {
-            let modules = modules.into_iter().map(|it| module(it.name, 0, 0)).collect::<Vec<_>>();
-            return Ok(not_built(name, why.leak(), modules.leak()));
+            let modules = modules.into_iter().map(module).collect::<Result<Vec<_>, _>>();
+            return Ok(not_built(name, why.leak(), modules?.leak()));
         }
     };
     if let Some(Change { item, before, after }) = changed {
@@ -93,52 +89,22 @@ fn try_load<F: Form>(
     };
     let bytes = range(index.size, index.library_offset)
         .ok_or_else(|| damaged("it ends before the end of the pack"))?;
-    let is_compressed = index.is_compressed();
-    let PackIndex { section, modules, .. } = index;
-    if is_compressed && !F::IS_COMPRESSED {
+    if index.is_compressed() && !F::IS_COMPRESSED {
         let why = format!(
             "{path} has a compressed pack, but the program was compiled for an uncompressed one: build the program again"
         );
         return Err(unread(&why, ""));
     }
-    let (mut images, mut records, mut streams) = (Vec::new(), Vec::new(), Vec::new());
-    for entry in modules {
-        records.push(module(entry.name, images.len(), entry.images.len()));
-        streams.push(
-            stream(entry.stream)
-                .ok_or_else(|| damaged("a stream starts past the end of its pack"))?,
-        );
-        for entry in entry.images {
-            images.push(image(entry).map_err(damaged)?);
-        }
+    let mut modules = Vec::new();
+    for entry in index.modules {
+        let record = module(entry).map_err(damaged)?;
+        record.problem(bytes.len()).map_or(Ok(()), |problem| Err(damaged(problem)))?;
+        modules.push(record);
     }
-    let problem = if is_compressed {
-        problem_of_streams(bytes.len(), &images, &records, &streams)
-    } else {
-        images.iter().find_map(|image| image.problem(bytes.len()))
-    };
-    problem.map_or(Ok(()), |problem| Err(damaged(problem)))?;
     let bytes =
         aligned(bytes).ok_or_else(|| damaged("no aligned memory could be allocated for it"))?;
-    let (section, images, records) = (section.elf_name(), images.leak(), records.leak());
-    let streams: &[StreamRecord] = if is_compressed { streams.leak() } else { &[] };
-    Ok(KernelPack::of(name, section, records, Content::Linked { bytes, images, streams })
-        .with_trust())
-}
-
-/// Returns the location of a module's stream; all numbers are 0 if the pack is not compressed.
-/// Returns `None` if a number is too large for `usize`.
-#[inline]
-fn stream(stream: Option<IndexStream>) -> Option<StreamRecord> {
-    let none = IndexStream { offset: 0, size: 0, inflated_size: 0, method: Method::Zstd };
-    let IndexStream { offset, size, inflated_size, method } = stream.unwrap_or(none);
-    let [offset, size, inflated_size] = [offset, size, inflated_size].map(usize::try_from);
-    Some(StreamRecord {
-        offset: offset.ok()?,
-        size: size.ok()?,
-        inflated_size: inflated_size.ok()?,
-        is_zstd: method == Method::Zstd,
-    })
+    let section = index.section.elf_name();
+    Ok(KernelPack::of(name, section, bytes, modules.leak(), Content::Linked).with_trust())
 }
 
 /// Copies the bytes to memory with the alignment that drivers need.
@@ -153,8 +119,10 @@ fn aligned(bytes: &[u8]) -> Option<&'static [u8]> {
 }
 
 #[inline]
-fn module(name: String, first: usize, count: usize) -> ModuleRecord {
-    ModuleRecord { name: name.leak(), first, count, registered: None }
+fn module(module: IndexModule) -> Result<ModuleRecord, &'static str> {
+    let images: Result<Vec<_>, _> = module.images.into_iter().map(image).collect();
+    let record = ModuleRecord::new(module.name.leak(), images?.leak());
+    Ok(ModuleRecord { stream: module.stream, ..record })
 }
 
 #[inline]

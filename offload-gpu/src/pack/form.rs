@@ -25,7 +25,7 @@ pub struct Plain;
 /// ```
 /// # use offload_gpu::__expansion::{ModuleRecord, not_built};
 /// # macro_rules! include_offload { ($name:literal) => { not_built($name, "this is an example", {
-/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }];
+/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord::new("saxpy", &[])];
 /// #     MODULES
 /// # }) } }
 /// use offload_gpu::{Compressed, DeviceInfo, KernelPack};

@@ -2,13 +2,13 @@
 
 #[cfg(feature = "run")]
 use super::Compressed;
-use super::{Form, ImageRecord, Plain, StreamRecord};
+use super::{Form, ImageRecord, Plain};
 use core::ffi::c_void;
 use core::fmt;
 use core::marker::PhantomData;
 use offload_format::select::Candidate;
 use offload_format::target::ImageCode;
-use offload_pack::pack_index::{Limits, Origin, PackImageKind};
+use offload_pack::pack_index::{IndexStream, Limits, Origin, PackImageKind};
 use offload_pack::signature::place_of;
 
 /// One image of a pack.
@@ -17,7 +17,7 @@ pub struct PackImage<F: Form = Plain> {
     pub(super) pack: &'static [u8],
     pub(super) record: &'static ImageRecord,
     /// The stream that contains this image, if the pack is compressed.
-    pub(super) stream: Option<&'static StreamRecord>,
+    pub(super) stream: Option<&'static IndexStream>,
     pub(super) form: PhantomData<F>,
 }
 
@@ -89,7 +89,7 @@ impl<F: Form> PackImage<F> {
 
     /// Returns the image's bytes in the pack, which must not be compressed.
     pub(super) fn in_pack(&self) -> &'static [u8] {
-        // `linked` has checked the range.
+        // `ModuleRecord::problem` has checked the range.
         &self.pack[self.record.offset..][..self.record.size]
     }
 }

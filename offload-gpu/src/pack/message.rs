@@ -3,8 +3,8 @@
 //! The functions are `#[inline]`, so that no program compiles them: they are called only for
 //! constants.
 
-use super::names::position;
-use super::{ImageRecord, ModuleRecord};
+use super::ModuleRecord;
+use super::record::find;
 
 /// The maximum size of a message in bytes: a few lines in a terminal.
 const ROOM: usize = 1024;
@@ -82,29 +82,31 @@ impl Message {
         self
     }
 
-    /// Lists each kernel of a module's images once, without the kernels of the images in `before`.
-    /// The loop ends as soon as the text is full, since the compiler stops long evaluations. The
-    /// module's own images are searched before `before`, since they contain most of the names.
+    /// Lists each kernel of the modules' images once. The loop ends as soon as the text is full,
+    /// since the compiler stops long evaluations. A module's own images are searched before those
+    /// of other modules, since they contain most of the names.
     #[inline]
-    pub(crate) const fn list_kernels(
-        mut self,
-        images: &[ImageRecord],
-        before: &[ImageRecord],
-    ) -> Self {
-        let mut i = 0;
-        while i < images.len() {
-            let kernels = match images[i].kernels {
-                Some(kernels) => kernels,
-                None => &[],
-            };
-            let mut k = 0;
-            while k < kernels.len() && !self.full {
-                if !is_in(images.split_at(i).0, kernels[k]) && !is_in(before, kernels[k]) {
-                    self = self.list(kernels[k]);
+    pub(crate) const fn list_kernels(mut self, modules: &[ModuleRecord]) -> Self {
+        let mut m = 0;
+        while m < modules.len() {
+            let (before, images) = (modules.split_at(m).0, modules[m].images);
+            let mut i = 0;
+            while i < images.len() {
+                let kernels = match images[i].kernels {
+                    Some(kernels) => kernels,
+                    None => &[],
+                };
+                let mut k = 0;
+                while k < kernels.len() && !self.full {
+                    let name = kernels[k];
+                    if find(images.split_at(i).0, name).is_none() && !is_in(before, name) {
+                        self = self.list(name);
+                    }
+                    k += 1;
                 }
-                k += 1;
+                i += 1;
             }
-            i += 1;
+            m += 1;
         }
         self
     }
@@ -123,19 +125,14 @@ impl Message {
     }
 }
 
-/// Whether one of the images has the kernel.
+/// Whether one of the modules has the kernel.
 #[inline]
-const fn is_in(images: &[ImageRecord], name: &str) -> bool {
+const fn is_in(modules: &[ModuleRecord], name: &str) -> bool {
     let mut i = 0;
-    while i < images.len() {
-        if let Some(kernels) = images[i].kernels
-            && position(kernels, name).is_some()
-        {
-            return true;
-        }
+    while i < modules.len() && find(modules[i].images, name).is_none() {
         i += 1;
     }
-    false
+    i < modules.len()
 }
 
 #[cfg(test)]

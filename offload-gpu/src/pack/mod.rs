@@ -17,7 +17,7 @@ mod names;
 mod record;
 pub(crate) mod registered;
 
-pub use decompressed::{Decompressed, StreamRecord, compressed};
+pub use decompressed::Decompressed;
 pub use form::{Compressed, Form, Plain};
 pub use image::PackImage;
 pub use kernel::{Kernel, kernel};
@@ -26,12 +26,15 @@ pub use module::{Module, module};
 pub use record::{ImageRecord, ModuleRecord};
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 use message::Message;
 pub(crate) use names::is_same;
 use offload_format::section::DeviceSection;
 use offload_format::select::{Choice, DeviceInfo, SelectError};
+#[cfg(feature = "run")]
+use offload_format::target::Vendor;
 
 /// A pack: modules, each compiled for several targets.
 ///
@@ -39,22 +42,14 @@ use offload_format::select::{Choice, DeviceInfo, SelectError};
 /// pack of several modules, each has a name, which is checked at compile time:
 ///
 /// ```
-/// # use offload_gpu::{KernelPack, Module};
-/// # static SAXPY: KernelPack = {
-/// #     use offload_gpu::__expansion::ModuleRecord;
-/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0, registered: None }];
-/// #     offload_gpu::__expansion::not_built("saxpy", "this is an example", MODULES)
-/// # };
+/// # use offload_gpu::{KernelPack, Module, __expansion::{ModuleRecord, not_built}};
+/// # static SAXPY: KernelPack = not_built("saxpy", "", &[ModuleRecord::new("affine", &[])]);
 /// const AFFINE: Module = SAXPY.module("affine");
 /// ```
 ///
 /// ```compile_fail
-/// # use offload_gpu::{KernelPack, Module};
-/// # static SAXPY: KernelPack = {
-/// #     use offload_gpu::__expansion::ModuleRecord;
-/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0, registered: None }];
-/// #     offload_gpu::__expansion::not_built("saxpy", "this is an example", MODULES)
-/// # };
+/// # use offload_gpu::{KernelPack, Module, __expansion::{ModuleRecord, not_built}};
+/// # static SAXPY: KernelPack = not_built("saxpy", "", &[ModuleRecord::new("affine", &[])]);
 /// const AFFINE: Module = SAXPY.module("afine");
 /// ```
 ///
@@ -64,6 +59,8 @@ use offload_format::select::{Choice, DeviceInfo, SelectError};
 pub struct KernelPack<F: Form = Plain> {
     name: &'static str,
     section: &'static str,
+    /// The bytes in the program; empty if there are none.
+    bytes: &'static [u8],
     modules: &'static [ModuleRecord],
     content: Content<F>,
     /// Whether images for the CPU may be loaded: this build made the pack, or the program uses
@@ -77,52 +74,36 @@ pub struct KernelPack<F: Form = Plain> {
 #[derive(Clone, Copy)]
 enum Content<F: Form> {
     /// The pack is in the program.
-    Linked {
-        bytes: &'static [u8],
-        images: &'static [ImageRecord],
-        /// A stream for each module, if the pack is compressed; offsets of images are then offsets
-        /// in the decompressed stream.
-        streams: &'static [StreamRecord],
-    },
+    Linked,
     /// The pack was not built, for this reason: its modules have no images.
     NotBuilt(&'static str),
-    /// The images of the pack are unknown, for the reason `why`.
-    Opaque { bytes: &'static [u8], why: &'static str },
-    /// The pack is read from disk on first use. The tables of modules and images are from the
-    /// program's compilation.
-    OnDisk { images: &'static [ImageRecord], load: fn() -> &'static KernelPack<F> },
+    /// The images of the pack are unknown, for this reason.
+    Opaque(&'static str),
+    /// The pack is read from disk on first use. The table of modules is from the program's
+    /// compilation.
+    OnDisk(fn() -> &'static KernelPack<F>),
 }
 
-/// Makes a pack from its bytes and its tables.
+/// Makes a pack from its bytes and its table. The modules of a compressed pack have streams.
 ///
 /// # Panics
-/// Panics if an image is outside the bytes. The expansion is evaluated at compile time, so this is
-/// a compile error.
+/// Panics if an image or a stream is outside the bytes, or if a `Plain` pack has streams. The
+/// expansion is evaluated at compile time, so this is a compile error.
 pub const fn linked<F: Form>(
     name: &'static str,
     section: &'static str,
     bytes: &'static [u8],
-    images: &'static [ImageRecord],
     modules: &'static [ModuleRecord],
 ) -> KernelPack<F> {
     let mut i = 0;
-    while i < images.len() {
-        if let Some(problem) = images[i].problem(bytes.len()) {
+    while i < modules.len() {
+        if let Some(problem) = modules[i].problem(bytes.len()) {
             panic!("{}", problem);
         }
+        assert!(modules[i].stream.is_none() || F::IS_COMPRESSED, "a plain pack has no streams");
         i += 1;
     }
-    i = 0;
-    while i < modules.len() {
-        assert!(modules[i].first <= images.len(), "a module starts past the images of its pack");
-        assert!(
-            modules[i].count <= images.len() - modules[i].first,
-            "a module has more images than its pack"
-        );
-        i += 1;
-    }
-    KernelPack::of(name, section, modules, Content::Linked { bytes, images, streams: &[] })
-        .with_trust()
+    KernelPack::of(name, section, bytes, modules, Content::Linked).with_trust()
 }
 
 /// Makes a pack from a file of unknown origin, like `linked`. Images for the CPU in such a pack are
@@ -132,22 +113,20 @@ pub const fn file(
     name: &'static str,
     section: &'static str,
     bytes: &'static [u8],
-    images: &'static [ImageRecord],
     modules: &'static [ModuleRecord],
 ) -> KernelPack<Plain> {
-    KernelPack { is_trusted: false, ..linked(name, section, bytes, images, modules) }
+    KernelPack { is_trusted: false, ..linked(name, section, bytes, modules) }
 }
 
-/// Makes a pack that `load` reads from disk on first use, for development. The tables of images and
-/// modules come from the macro's expansion.
+/// Makes a pack that `load` reads from disk on first use, for development. The table of modules
+/// comes from the macro's expansion.
 pub const fn on_disk<F: Form>(
     name: &'static str,
     section: &'static str,
-    images: &'static [ImageRecord],
     modules: &'static [ModuleRecord],
     load: fn() -> &'static KernelPack<F>,
 ) -> KernelPack<F> {
-    KernelPack::of(name, section, modules, Content::OnDisk { images, load }).with_trust()
+    KernelPack::of(name, section, &[], modules, Content::OnDisk(load)).with_trust()
 }
 
 /// Makes a pack that was not built: its modules have no images, and every `select` reports the
@@ -158,7 +137,7 @@ pub const fn not_built<F: Form>(
     modules: &'static [ModuleRecord],
 ) -> KernelPack<F> {
     let section = DeviceSection::LlvmOffloading.elf_name();
-    KernelPack::of(name, section, modules, Content::NotBuilt(why))
+    KernelPack::of(name, section, &[], modules, Content::NotBuilt(why))
 }
 
 /// Makes a pack from a file whose images are unknown; every `select` reports the reason.
@@ -169,7 +148,7 @@ pub const fn opaque<F: Form>(
     why: &'static str,
     modules: &'static [ModuleRecord],
 ) -> KernelPack<F> {
-    KernelPack::of(name, section, modules, Content::Opaque { bytes, why })
+    KernelPack::of(name, section, bytes, modules, Content::Opaque(why))
 }
 
 impl<F: Form> KernelPack<F> {
@@ -177,32 +156,16 @@ impl<F: Form> KernelPack<F> {
     const fn of(
         name: &'static str,
         section: &'static str,
+        bytes: &'static [u8],
         modules: &'static [ModuleRecord],
         content: Content<F>,
     ) -> Self {
-        Self { name, section, modules, content, is_trusted: false, form: PhantomData }
+        Self { name, section, bytes, modules, content, is_trusted: false, form: PhantomData }
     }
 
     /// Allows images for the CPU to be loaded.
     pub(crate) const fn with_trust(self) -> Self {
         Self { is_trusted: true, ..self }
-    }
-
-    /// Returns the compile-time records of all modules' images.
-    const fn records(&self) -> &'static [ImageRecord] {
-        match self.content {
-            Content::Linked { images, .. } | Content::OnDisk { images, .. } => images,
-            Content::NotBuilt(_) | Content::Opaque { .. } => &[],
-        }
-    }
-
-    /// Returns the locations of the modules in a compressed pack; empty if the pack is not
-    /// compressed.
-    const fn streams(&self) -> &'static [StreamRecord] {
-        match self.content {
-            Content::Linked { streams, .. } => streams,
-            Content::NotBuilt(_) | Content::Opaque { .. } | Content::OnDisk { .. } => &[],
-        }
     }
 
     /// Returns the name from the build script; for a pack embedded by its path, the file's name
@@ -220,17 +183,14 @@ impl<F: Form> KernelPack<F> {
     /// Returns the whole pack: offload bundles in `.hip_fatbin`, offload binaries in
     /// `.llvm.offloading`, or the file that was embedded by its path.
     pub fn bytes(&self) -> &'static [u8] {
-        match self.now().content {
-            Content::Linked { bytes, .. } | Content::Opaque { bytes, .. } => bytes,
-            Content::NotBuilt(_) | Content::OnDisk { .. } => &[],
-        }
+        self.now().bytes
     }
 
     /// Returns the pack that was read from disk, or this pack if it is in the program.
     fn now(&self) -> &Self {
         match self.content {
-            Content::OnDisk { load, .. } => load(),
-            Content::Linked { .. } | Content::NotBuilt(_) | Content::Opaque { .. } => self,
+            Content::OnDisk(load) => load(),
+            Content::Linked | Content::NotBuilt(_) | Content::Opaque(_) => self,
         }
     }
 
@@ -238,8 +198,8 @@ impl<F: Form> KernelPack<F> {
     fn why_no_images(&self) -> Option<String> {
         match self.content {
             Content::NotBuilt(why) => Some(alloc::format!("the pack was not built: {why}")),
-            Content::Opaque { why, .. } => Some(why.into()),
-            Content::Linked { .. } | Content::OnDisk { .. } => None,
+            Content::Opaque(why) => Some(why.into()),
+            Content::Linked | Content::OnDisk(_) => None,
         }
     }
 
@@ -250,10 +210,10 @@ impl<F: Form> KernelPack<F> {
             Content::NotBuilt(why) => {
                 Some(alloc::format!("the pack \"{name}\" was not built: {why}"))
             }
-            Content::Opaque { why, .. } => {
+            Content::Opaque(why) => {
                 Some(alloc::format!("the images of the pack \"{name}\" are not known: {why}"))
             }
-            Content::Linked { .. } | Content::OnDisk { .. } => None,
+            Content::Linked | Content::OnDisk(_) => None,
         }
     }
 
@@ -263,8 +223,8 @@ impl<F: Form> KernelPack<F> {
     /// path.
     pub fn absent(&self) -> Option<&'static str> {
         match self.now().content {
-            Content::NotBuilt(why) | Content::Opaque { why, .. } => Some(why),
-            Content::Linked { .. } | Content::OnDisk { .. } => None,
+            Content::NotBuilt(why) | Content::Opaque(why) => Some(why),
+            Content::Linked | Content::OnDisk(_) => None,
         }
     }
 
@@ -301,8 +261,7 @@ impl<F: Form> KernelPack<F> {
     /// #     const KERNELS: &[&str] = &["saxpy"];
     /// #     const IMAGES: &[ImageRecord] = &[ImageRecord { target: "sm_80", kind: PackImageKind::Cubin, offset: 0, size: 8,
     /// #         origin: Origin::Compiled, code: ImageRecord::code("sm_80", PackImageKind::Cubin), kernels: Some(KERNELS), limits: &[] }];
-    /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 1, registered: None }];
-    /// #     offload_gpu::__expansion::linked("saxpy", ".llvm.offloading", &[0; 8], IMAGES, MODULES)
+    /// #     offload_gpu::__expansion::linked("saxpy", "", &[0; 8], &[ModuleRecord::new("saxpy", IMAGES)])
     /// # };
     /// const SAXPY_KERNEL: Kernel = SAXPY.kernel("saxpy");
     /// assert_eq!(SAXPY_KERNEL.name(), "saxpy");
@@ -314,8 +273,7 @@ impl<F: Form> KernelPack<F> {
     /// #     const KERNELS: &[&str] = &["saxpy"];
     /// #     const IMAGES: &[ImageRecord] = &[ImageRecord { target: "sm_80", kind: PackImageKind::Cubin, offset: 0, size: 8,
     /// #         origin: Origin::Compiled, code: ImageRecord::code("sm_80", PackImageKind::Cubin), kernels: Some(KERNELS), limits: &[] }];
-    /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 1, registered: None }];
-    /// #     offload_gpu::__expansion::linked("saxpy", ".llvm.offloading", &[0; 8], IMAGES, MODULES)
+    /// #     offload_gpu::__expansion::linked("saxpy", "", &[0; 8], &[ModuleRecord::new("saxpy", IMAGES)])
     /// # };
     /// const SAXPY_KERNEL: Kernel = SAXPY.kernel("saxpi");
     /// ```
@@ -331,7 +289,8 @@ impl<F: Form> KernelPack<F> {
     pub const fn kernel<'pack>(&'pack self, name: &'pack str) -> Kernel<'pack, F> {
         let (mut found, mut unknown, mut i) = (None, None, 0);
         while i < self.modules.len() {
-            let module = Module { pack: self, record: &self.modules[i] };
+            let record = &self.modules[i];
+            let module = Module { pack: self, record };
             if let Some(recorded) = module.find(name) {
                 if let Some(Kernel { module: other, .. }) = found {
                     let message = Message::new()
@@ -354,7 +313,9 @@ impl<F: Form> KernelPack<F> {
             }
             let is_better = match unknown {
                 None => true,
-                Some(Module { record, .. }) => record.count == 0 && module.record.count > 0,
+                Some(Module { record: other, .. }) => {
+                    other.images.is_empty() && !record.images.is_empty()
+                }
             };
             if is_better && !module.knows_kernels() {
                 unknown = Some(module);
@@ -371,16 +332,7 @@ impl<F: Form> KernelPack<F> {
                     .add(self.name)
                     .add("\" has no kernel \"")
                     .add(name);
-                let mut message = message.add("\"; it has ");
-                i = 0;
-                while i < self.modules.len() {
-                    let module = Module { pack: self, record: &self.modules[i] };
-                    message = message.list_kernels(
-                        module.records(),
-                        self.records().split_at(module.record.first).0,
-                    );
-                    i += 1;
-                }
+                let message = message.add("\"; it has ").list_kernels(self.modules);
                 panic!("{}", message.or_none().as_str())
             }
         }
@@ -398,21 +350,14 @@ impl<F: Form> KernelPack<F> {
 
     /// Returns the images of all modules, in file order.
     pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage<F>> + Clone + use<F> {
-        let pack = self.now();
-        let (bytes, modules, streams) = (pack.bytes(), pack.modules, pack.streams());
-        let stream = move |at: usize| {
-            let of = modules
-                .iter()
-                .position(|module| module.first <= at && at - module.first < module.count)?;
-            streams.get(of)
-        };
-        let images = pack.records().iter().enumerate();
-        images.map(move |(at, record)| PackImage {
-            pack: bytes,
-            record,
-            stream: stream(at),
-            form: PhantomData,
-        })
+        let images: Vec<_> = self.now().modules().flat_map(|module| module.images()).collect();
+        images.into_iter()
+    }
+
+    /// Whether the pack has images of this vendor.
+    #[cfg(feature = "run")]
+    pub(crate) fn has_images_of(&self, vendor: Vendor) -> bool {
+        record::have_images_of(self.now().modules, vendor)
     }
 
     /// Selects the best image for a device from a pack of one module, by the rules of
@@ -440,8 +385,7 @@ impl<F: Form> fmt::Debug for KernelPack<F> {
             .field("name", &self.name)
             .field("section", &self.section())
             .field("size", &self.bytes().len())
-            .field("images", &self.now().records())
-            .field("modules", &self.modules)
+            .field("modules", &self.now().modules)
             .finish()
     }
 }

@@ -2,12 +2,11 @@
 //! of the program instead of the linked bytes.
 
 use super::message::Message;
-use super::names::position;
-use super::{
-    Content, Form, ImageRecord, Kernel, KernelPack, ModuleRecord, PackImage, Plain, StreamRecord,
-};
+use super::record::find;
+use super::{Content, Form, Kernel, KernelPack, ModuleRecord, PackImage, Plain};
 use core::fmt;
 use core::marker::PhantomData;
+use core::slice;
 use offload_format::select::{Choice, DeviceInfo, SelectError, select};
 
 /// A module of a pack: a device program with an image for each of its targets. Each module is
@@ -43,9 +42,9 @@ impl<'pack, F: Form> Module<'pack, F> {
     /// Returns the images, in file order.
     pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage<F>> + Clone + use<F> {
         let now = self.now();
-        let pack = now.map_or(&[][..], |module| module.pack.bytes());
-        let stream = now.and_then(|module| module.stream());
-        now.map_or(&[][..], |module| module.records()).iter().map(move |record| PackImage {
+        let pack = now.map_or(&[][..], |module| module.pack.bytes);
+        let stream = now.and_then(|module| module.record.stream.as_ref());
+        now.map_or(&[][..], |module| module.record.images).iter().map(move |record| PackImage {
             pack,
             record,
             stream,
@@ -59,7 +58,7 @@ impl<'pack, F: Form> Module<'pack, F> {
         let pack = self.pack.now();
         match self.pack.content {
             Content::OnDisk { .. } => pack.find_module(self.record.name),
-            Content::Linked { .. } | Content::NotBuilt(_) | Content::Opaque { .. } => Some(*self),
+            Content::Linked | Content::NotBuilt(_) | Content::Opaque(_) => Some(*self),
         }
     }
 
@@ -68,29 +67,12 @@ impl<'pack, F: Form> Module<'pack, F> {
     /// module would have the same number, and an empty pack has no unique address.
     #[cfg(feature = "run")]
     pub(crate) fn key(&self) -> Option<(usize, usize)> {
-        match self.now() {
-            Some(Module { pack, record }) if record.count > 0 => {
-                Some((pack.bytes().as_ptr().addr(), record.first))
-            }
-            _ => None,
-        }
-    }
-
-    /// Returns the module's location in a compressed pack.
-    fn stream(&self) -> Option<&'static StreamRecord> {
-        if self.pack.streams().is_empty() {
-            return None;
-        }
-        // Search by name, not by address, since a constant with a module may refer to a copy of the
+        let Module { pack, record } =
+            self.now().filter(|module| !module.record.images.is_empty())?;
+        // Compare names, not addresses, since a constant with a module may refer to a copy of the
         // record.
-        let at = self.pack.modules.iter().position(|module| module.name == self.record.name)?;
-        self.pack.streams().get(at)
-    }
-
-    pub(super) const fn records(&self) -> &'static [ImageRecord] {
-        // The range is valid: `linked` and `compressed` check it. In a pack without images, it is
-        // empty. For a pack on disk, the macro reads the range and the images from the same index.
-        self.pack.records().split_at(self.record.first).1.split_at(self.record.count).0
+        let before = pack.modules.iter().take_while(|module| module.name != record.name);
+        Some((pack.bytes.as_ptr().addr(), before.map(|module| module.images.len()).sum()))
     }
 
     /// Returns the kernel with this name, by the rules of [`KernelPack::kernel`]. At least one
@@ -112,13 +94,17 @@ impl<'pack, F: Form> Module<'pack, F> {
             .add(name);
         panic!(
             "{}",
-            message.add("\"; it has ").list_kernels(self.records(), &[]).or_none().as_str()
+            message
+                .add("\"; it has ")
+                .list_kernels(slice::from_ref(self.record))
+                .or_none()
+                .as_str()
         )
     }
 
     /// Whether any image lists its kernels.
     pub(super) const fn knows_kernels(&self) -> bool {
-        let images = self.records();
+        let images = self.record.images;
         let mut i = 0;
         while i < images.len() {
             if images[i].kernels.is_some() {
@@ -142,17 +128,7 @@ impl<'pack, F: Form> Module<'pack, F> {
 
     /// Returns the name of a kernel if any image has it.
     pub(crate) const fn find(&self, name: &str) -> Option<&'static str> {
-        let images = self.records();
-        let mut i = 0;
-        while i < images.len() {
-            if let Some(kernels) = images[i].kernels
-                && let Some(at) = position(kernels, name)
-            {
-                return Some(kernels[at]);
-            }
-            i += 1;
-        }
-        None
+        find(self.record.images, name)
     }
 
     /// Returns the best image for a device, by the rules of [`mod@crate::select`].
@@ -165,7 +141,7 @@ impl<'pack, F: Form> Module<'pack, F> {
         let why = match (self.pack.now().why_no_images(), self.now()) {
             (Some(why), _) => why,
             (None, None) => GONE.into(),
-            (None, Some(now)) if now.record.count == 0 => alloc::format!(
+            (None, Some(now)) if now.record.images.is_empty() => alloc::format!(
                 "the module \"{}\" has no images: build.rs lists no target that the module \
                  supports, and calls .allow_empty()",
                 self.record.name

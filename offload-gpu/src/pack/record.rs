@@ -2,9 +2,12 @@
 //! contains everything that the rules of selection compare, so that selection need not parse
 //! anything.
 
+use super::names::position;
 use super::registered;
 use offload_format::target::ImageCode;
-use offload_pack::pack_index::{Limits, Origin, PackImageKind};
+#[cfg(feature = "run")]
+use offload_format::target::Vendor;
+use offload_pack::pack_index::{IndexStream, Limits, Origin, PackImageKind};
 
 /// The compile-time record of one module. The macro writes it; programs use
 /// [`Module`](super::Module).
@@ -12,12 +15,67 @@ use offload_pack::pack_index::{Limits, Origin, PackImageKind};
 pub struct ModuleRecord {
     /// The module's name.
     pub name: &'static str,
-    /// The index of the module's first image, among the images of all modules in file order.
-    pub first: usize,
-    /// The number of the module's images.
-    pub count: usize,
+    /// The module's images, in file order.
+    pub images: &'static [ImageRecord],
+    /// The stream that contains the images, if the pack is compressed.
+    pub stream: Option<IndexStream>,
     /// The module's kernels for HIP's runtime, if the program registers them.
     pub registered: Option<&'static registered::Kernels>,
+}
+
+impl ModuleRecord {
+    /// Makes a module of a pack that is not compressed.
+    #[inline]
+    pub const fn new(name: &'static str, images: &'static [ImageRecord]) -> Self {
+        Self { name, images, stream: None, registered: None }
+    }
+
+    /// Returns the first fault of the module in a pack of `size` bytes, if there is any.
+    #[inline]
+    pub(super) const fn problem(&self, size: usize) -> Option<&'static str> {
+        let size = size as u64;
+        let inside = match self.stream {
+            Some(stream) if stream.offset > size => {
+                return Some("a stream starts past the end of its pack");
+            }
+            Some(stream) if stream.size > size - stream.offset => {
+                return Some("a stream ends past the end of its pack");
+            }
+            Some(stream) => stream.inflated_size,
+            None => size,
+        };
+        let mut i = 0;
+        while i < self.images.len() {
+            if let Some(problem) = self.images[i].problem(inside, self.stream.is_some()) {
+                return Some(problem);
+            }
+            i += 1;
+        }
+        None
+    }
+}
+
+/// Returns the name of a kernel if one of the images has it.
+#[inline]
+pub(super) const fn find(images: &[ImageRecord], name: &str) -> Option<&'static str> {
+    let mut i = 0;
+    while i < images.len() {
+        if let Some(kernels) = images[i].kernels
+            && let Some(at) = position(kernels, name)
+        {
+            return Some(kernels[at]);
+        }
+        i += 1;
+    }
+    None
+}
+
+/// Whether one of the modules has an image of this vendor. This function has no type parameters, so
+/// that it is compiled only once.
+#[cfg(feature = "run")]
+pub(super) fn have_images_of(modules: &[ModuleRecord], vendor: Vendor) -> bool {
+    let is_of = |image: &ImageRecord| image.kind.vendor() == vendor;
+    modules.iter().any(|module| module.images.iter().any(is_of))
 }
 
 /// The compile-time record of one image. The macro writes it; programs use
@@ -57,22 +115,22 @@ impl ImageRecord {
         }
     }
 
-    /// Returns what is wrong with the image's offset or size in a pack of `size` bytes, if
-    /// anything.
+    /// Returns what is wrong with the image's offset or size in a pack or stream of `whole` bytes,
+    /// if anything.
     #[inline]
-    pub(crate) const fn problem(&self, size: usize) -> Option<&'static str> {
-        if self.offset > size {
-            return Some("an image starts past the end of its pack");
+    const fn problem(&self, whole: u64, is_compressed: bool) -> Option<&'static str> {
+        let (offset, size) = (self.offset as u64, self.size as u64);
+        if offset > whole {
+            return Some("an image starts past the end of its pack or stream");
         }
-        if self.size > size - self.offset {
-            return Some("an image ends past the end of its pack");
+        if size > whole - offset {
+            return Some("an image ends past the end of its pack or stream");
         }
         // Check what `PackImage::as_ptr` guarantees to drivers.
         match self.kind.is_ptx() {
-            true if self.size == size - self.offset => {
-                Some("no NUL can follow PTX at the end of its pack")
-            }
-            false if !self.offset.is_multiple_of(8) => Some("an image is not aligned in its pack"),
+            _ if is_compressed => None,
+            true if size == whole - offset => Some("no NUL can follow PTX at the end of its pack"),
+            false if !offset.is_multiple_of(8) => Some("an image is not aligned in its pack"),
             _ => None,
         }
     }

@@ -1,13 +1,13 @@
 //! Tests packs whose tables fit their bytes, and packs whose tables do not fit.
 
-use super::decompressed::problem_of_streams;
 use super::names::position;
 use super::*;
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
+use offload_format::compression::Method;
 use offload_format::target::PtxVersion;
-use offload_pack::pack_index::{Origin, PackImageKind};
+use offload_pack::pack_index::{IndexStream, Origin, PackImageKind};
 
 fn pack(kind: PackImageKind, offset: usize, size: usize) -> KernelPack {
     static BYTES: [u8; 64] = [7; 64];
@@ -21,20 +21,16 @@ fn pack(kind: PackImageKind, offset: usize, size: usize) -> KernelPack {
         limits: &[],
         code: ImageRecord::code("sm_80", kind),
     };
-    let images = Box::leak(Box::new([record]));
-    const MODULES: &[ModuleRecord] =
-        &[ModuleRecord { name: "test", first: 0, count: 1, registered: None }];
-    linked("test", ".llvm.offloading", &BYTES, images, MODULES)
+    let modules = Box::leak(Box::new([ModuleRecord::new("test", Box::leak(Box::new([record])))]));
+    linked("test", ".llvm.offloading", &BYTES, modules)
 }
 
-const NO_IMAGES: &[ModuleRecord] = &[
-    ModuleRecord { name: "affine", first: 0, count: 0, registered: None },
-    ModuleRecord { name: "scale", first: 0, count: 0, registered: None },
-];
+const NO_IMAGES: &[ModuleRecord] =
+    &[ModuleRecord::new("affine", &[]), ModuleRecord::new("scale", &[])];
 
 #[test]
 fn several_modules_are_told_apart() {
-    static PACK: KernelPack = linked("two", ".llvm.offloading", &[], &[], NO_IMAGES);
+    static PACK: KernelPack = linked("two", ".llvm.offloading", &[], NO_IMAGES);
     const SCALE: Module<'_> = PACK.module("scale");
     assert_eq!(SCALE.name(), "scale");
     assert!(PACK.find_module("scal").is_none());
@@ -53,13 +49,13 @@ fn several_modules_are_told_apart() {
     );
 }
 
-/// A module without images begins at the same index as the next module, and an empty pack may have
+/// As many images precede a module without images as the next module, and an empty pack may have
 /// the same address as another pack.
 #[cfg(feature = "run")]
 #[test]
 fn modules_with_images_have_keys_of_their_own() {
     const fn module(name: &'static str, first: usize, count: usize) -> ModuleRecord {
-        ModuleRecord { name, first, count, registered: None }
+        ModuleRecord::new(name, some(first, count))
     }
     const MODULES: &[ModuleRecord] = &[
         module("none", 0, 0),
@@ -70,10 +66,10 @@ fn modules_with_images_have_keys_of_their_own() {
         module("last", 5, 0),
     ];
     static BYTES: [u8; 8] = [0; 8];
-    static PACK: KernelPack = linked("k", ".llvm.offloading", &BYTES, SOME_LACK, MODULES);
-    static AGAIN: KernelPack = linked("k", ".llvm.offloading", &BYTES, SOME_LACK, MODULES);
+    static PACK: KernelPack = linked("k", ".llvm.offloading", &BYTES, MODULES);
+    static AGAIN: KernelPack = linked("k", ".llvm.offloading", &BYTES, MODULES);
     static EMPTY: KernelPack =
-        linked("e", ".llvm.offloading", BYTES.split_at(0).0, &[], &[module("two", 0, 0)]);
+        linked("e", ".llvm.offloading", BYTES.split_at(0).0, &[module("two", 0, 0)]);
     let start = BYTES.as_ptr().addr();
     let keys: Vec<_> = PACK.modules().map(|module| module.key()).collect();
     assert_eq!(keys, [None, None, Some((start, 0)), None, Some((start, 2)), None]);
@@ -83,20 +79,19 @@ fn modules_with_images_have_keys_of_their_own() {
 
     // When the program was compiled, the first module had no images, and there was one more module.
     const OLD: &[ModuleRecord] = &[module("two", 0, 0), module("three", 0, 3), module("old", 3, 2)];
-    let pack: KernelPack = on_disk("k", ".llvm.offloading", SOME_LACK, OLD, || &PACK);
+    let pack: KernelPack = on_disk("k", ".llvm.offloading", OLD, || &PACK);
     let keys: Vec<_> = pack.modules().map(|module| module.key()).collect();
     assert_eq!(keys, [Some((start, 0)), Some((start, 2)), None]);
 }
 
 #[test]
 fn a_module_that_is_gone_from_the_disk() {
-    static OLD: &[ModuleRecord] =
-        &[ModuleRecord { name: "old", first: 0, count: 0, registered: None }];
+    static OLD: &[ModuleRecord] = &[ModuleRecord::new("old", &[])];
     fn load() -> &'static KernelPack {
-        static NOW: KernelPack = linked("two", ".llvm.offloading", &[], &[], NO_IMAGES);
+        static NOW: KernelPack = linked("two", ".llvm.offloading", &[], NO_IMAGES);
         &NOW
     }
-    let pack: KernelPack = on_disk("two", ".llvm.offloading", &[], OLD, load);
+    let pack: KernelPack = on_disk("two", ".llvm.offloading", OLD, load);
     let error = pack.select(&DeviceInfo::parse("sm_90").unwrap()).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -123,12 +118,14 @@ fn names_are_found_wherever_they_are() {
 }
 
 #[test]
-#[should_panic(expected = "a module has more images than its pack")]
-fn a_module_of_images_that_are_not_there() {
-    const MODULES: &[ModuleRecord] =
-        &[ModuleRecord { name: "affine", first: 0, count: 1, registered: None }];
-    linked::<Plain>("test", ".llvm.offloading", &[], &[], MODULES);
+#[should_panic(expected = "a plain pack has no streams")]
+fn a_stream_in_a_plain_pack() {
+    const MODULES: &[ModuleRecord] = &[ModuleRecord { stream: Some(STREAM), ..NO_IMAGES[0] }];
+    linked::<Plain>("test", ".llvm.offloading", &[0; 4], MODULES);
 }
+
+const STREAM: IndexStream =
+    IndexStream { offset: 0, size: 4, inflated_size: 16, method: Method::Zstd };
 
 #[test]
 fn images_of_each_module_are_compared_with_their_stream() {
@@ -142,15 +139,16 @@ fn images_of_each_module_are_compared_with_their_stream() {
         limits: &[],
         code: ImageRecord::code("sm_80", PackImageKind::Cubin),
     };
-    let module = |first| ModuleRecord { name: "", first, count: 1, registered: None };
-    let stream = |offset| StreamRecord { offset, size: 4, inflated_size: 16, is_zstd: true };
-    let problem = |last| {
-        let (images, modules) = ([image(8), image(last)], [module(0), module(1)]);
-        problem_of_streams(8, &images, &modules, &[stream(0), stream(4)])
+    let problem = |at, offset| {
+        let images = Box::leak(Box::new([image(8), image(at)]));
+        let stream = Some(IndexStream { offset, ..STREAM });
+        ModuleRecord { stream, ..ModuleRecord::new("", images) }.problem(8)
     };
-    assert_eq!(problem(8), None);
-    assert_eq!(problem(9), Some("an image ends past the end of its module"));
-    assert_eq!(problem(17), Some("an image starts past the end of its module"));
+    assert_eq!(problem(8, 4), None);
+    assert_eq!(problem(9, 4), Some("an image ends past the end of its pack or stream"));
+    assert_eq!(problem(17, 4), Some("an image starts past the end of its pack or stream"));
+    assert_eq!(problem(8, 5), Some("a stream ends past the end of its pack"));
+    assert_eq!(problem(8, 9), Some("a stream starts past the end of its pack"));
 }
 
 #[test]
@@ -182,6 +180,11 @@ const SOME_LACK: &[ImageRecord] = &[
     record("cpu", None),
 ];
 
+/// Returns `count` of the images.
+const fn some(first: usize, count: usize) -> &'static [ImageRecord] {
+    SOME_LACK.split_at(first).1.split_at(count).0
+}
+
 const fn record(target: &'static str, kernels: Option<&'static [&'static str]>) -> ImageRecord {
     let kind = PackImageKind::SharedObject { triple: "x86_64-unknown-linux-gnu" };
     let code = ImageRecord::code(target, kind);
@@ -201,11 +204,10 @@ static KERNELS: KernelPack = linked(
     "kernels",
     ".llvm.offloading",
     &[0; 8],
-    SOME_LACK,
     &[
-        ModuleRecord { name: "fp8", first: 0, count: 3, registered: None },
-        ModuleRecord { name: "plain", first: 3, count: 1, registered: None },
-        ModuleRecord { name: "cpu", first: 4, count: 1, registered: None },
+        ModuleRecord::new("fp8", some(0, 3)),
+        ModuleRecord::new("plain", some(3, 1)),
+        ModuleRecord::new("cpu", some(4, 1)),
     ],
 );
 
@@ -235,11 +237,7 @@ fn a_kernel_of_a_module_whose_kernels_are_not_known() {
         "empty",
         ".llvm.offloading",
         &[0; 8],
-        SOME_LACK,
-        &[
-            ModuleRecord { name: "plain", first: 0, count: 2, registered: None },
-            ModuleRecord { name: "none", first: 2, count: 0, registered: None },
-        ],
+        &[ModuleRecord::new("plain", some(0, 2)), ModuleRecord::new("none", &[])],
     );
     assert_eq!(EMPTY.kernel("sum").module().name(), "none");
     assert_eq!(EMPTY.kernel("affine").module().name(), "plain");
@@ -247,11 +245,7 @@ fn a_kernel_of_a_module_whose_kernels_are_not_known() {
         "before",
         ".llvm.offloading",
         &[0; 8],
-        SOME_LACK,
-        &[
-            ModuleRecord { name: "none", first: 4, count: 0, registered: None },
-            ModuleRecord { name: "cpu", first: 4, count: 1, registered: None },
-        ],
+        &[ModuleRecord::new("none", &[]), ModuleRecord::new("cpu", some(4, 1))],
     );
     assert_eq!(BEFORE_CPU.kernel("sum").module().name(), "cpu");
 }
@@ -261,11 +255,9 @@ fn a_kernel_of_a_module_whose_kernels_are_not_known() {
     expected = "the pack \"known\" has no kernel \"afine\"; it has \"saxpy\", \"affine\""
 )]
 fn a_kernel_that_is_not_there() {
-    const MODULES: &[ModuleRecord] = &[
-        ModuleRecord { name: "fp8", first: 0, count: 3, registered: None },
-        ModuleRecord { name: "plain", first: 3, count: 1, registered: None },
-    ];
-    let pack: KernelPack = linked("known", ".llvm.offloading", &[0; 8], SOME_LACK, MODULES);
+    const MODULES: &[ModuleRecord] =
+        &[ModuleRecord::new("fp8", some(0, 3)), ModuleRecord::new("plain", some(3, 1))];
+    let pack: KernelPack = linked("known", ".llvm.offloading", &[0; 8], MODULES);
     pack.kernel("afine");
 }
 

@@ -221,7 +221,7 @@ fn found(is_wanted: &dyn Fn(Vendor) -> bool) -> Devices {
 /// Whether a vendor's devices are considered for a pack. OpenCL's loader starts the drivers of all
 /// vendors, so the loader is used only for packs with SPIR-V.
 fn concerns<F: Form>(pack: &KernelPack<F>, vendor: Vendor) -> bool {
-    vendor != Vendor::Intel || pack.images().any(|image| image.kind().vendor() == vendor)
+    vendor != Vendor::Intel || pack.has_images_of(vendor)
 }
 
 /// The result of [`devices`].

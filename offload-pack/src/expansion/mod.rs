@@ -47,7 +47,7 @@ mod templates;
 mod variables;
 
 pub use module::items;
-pub use tables::{pack, tables};
+pub use tables::{pack, table};
 
 use crate::pack_index::{Index, IndexModule};
 use crate::signature::{Signature, identifier};

@@ -1,11 +1,10 @@
-//! Generates the expression for a `KernelPack`, with the tables `IMAGES` and `MODULES`.
+//! Generates the expression for a `KernelPack`, with the table `MODULES`.
 
 use crate::pack_index::{Index, IndexImage, IndexModule, Limits, PackIndex};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
-use offload_format::compression::Method;
 
 /// The minimum size in bytes of packs that are not copied into the crate's library. Linkers read
 /// such a pack from the build script's output.
@@ -18,42 +17,35 @@ pub fn pack(index: &Index, form: &str, more: &str, is_registered: bool) -> Strin
     match index {
         Index::Built(PackIndex { name, library, symbol, section, size, modules, .. }) => {
             let bundle = if *size >= LARGE { ", modifiers = \"-bundle\"" } else { "" };
-            let tables = tables(modules, is_registered);
+            let table = table(modules, is_registered);
             let section = section.elf_name();
             // If the size does not fit into a `usize`, the literal does not compile; such a pack
             // could not be linked anyway.
-            let value = if index.is_compressed() {
-                format!("compressed({name:?}, {section:?}, PACK, IMAGES, MODULES, STREAMS)")
-            } else {
-                format!("linked::<__offload::{form}>({name:?}, {section:?}, PACK, IMAGES, MODULES)")
-            };
             format!(
                 "{{ __offload::track_from_disk! {{}}\n__offload::pack_symbol! {{ PACK: {size}, {symbol:?}, {library:?}{bundle} }}\n\
-                 {more}{tables}__offload::{value} }}"
+                 {more}{table}__offload::linked::<__offload::{form}>({name:?}, {section:?}, PACK, MODULES) }}"
             )
         }
         Index::Absent { name, why, modules, .. } => {
-            let modules: String = modules.iter().map(|it| module(&it.name, 0, 0, None)).collect();
+            let table = table(modules, false);
             format!(
-                "{{ __offload::track_from_disk! {{}}\nconst MODULES: &[__offload::ModuleRecord] = &[{modules}];\n\
+                "{{ __offload::track_from_disk! {{}}\n{table}\
                  __offload::not_built::<__offload::{form}>({name:?}, {why:?}, MODULES) }}"
             )
         }
     }
 }
 
-/// Returns the constants `IMAGES` and `MODULES`, for a compressed pack also `STREAMS`, and the
-/// lists that these constants refer to.
-pub fn tables(modules: &[IndexModule], is_registered: bool) -> String {
+/// Returns the constant `MODULES`, and the lists that it refers to.
+pub fn table(modules: &[IndexModule], is_registered: bool) -> String {
     // Most images of a module have the same kernels, so each list is written once.
     let mut kernels =
         Lists { name: "KERNELS", of: "&__offload::core::primitive::str", all: Vec::new() };
     let mut limits = Lists { name: "LIMITS", of: "__offload::Limits", all: Vec::new() };
-    let (mut images, mut records) = (String::new(), String::new());
-    let mut first = 0;
-    for (number, IndexModule { name, bundle, images: of_module, .. }) in modules.iter().enumerate()
-    {
-        for entry in of_module {
+    let mut records = String::new();
+    for (number, IndexModule { name, bundle, stream, images, .. }) in modules.iter().enumerate() {
+        let _ = write!(records, "__offload::ModuleRecord {{ name: {name:?}, images: &[");
+        for entry in images {
             let lists = entry.kernels.as_ref().map(|all| {
                 let (mut names, mut of_kernels) = (String::new(), String::new());
                 for kernel in all {
@@ -62,40 +54,22 @@ pub fn tables(modules: &[IndexModule], is_registered: bool) -> String {
                 }
                 (kernels.constant(names), limits.constant(of_kernels))
             });
-            images.push_str(&image(entry, lists));
+            records.push_str(&image(entry, lists));
         }
-        let registered = bundle.filter(|_| is_registered).map(|_| number);
-        records.push_str(&module(name, first, of_module.len(), registered));
-        first += of_module.len();
+        // The `Debug` output of a stream is a Rust expression, except that the paths are
+        // incomplete.
+        let stream = stream.map(|it| {
+            format!("__offload::{it:?}").replace("method: ", "method: __offload::Method::")
+        });
+        let registered = bundle.filter(|_| is_registered).map(|_| format!("&REGISTERED_{number}"));
+        let (stream, registered) = (option(stream), option(registered));
+        let _ = write!(records, "], stream: {stream}, registered: {registered} }},");
     }
-    let streams = streams(modules);
     format!(
-        "{}{}const IMAGES: &[__offload::ImageRecord] = &[{images}];\n\
-         const MODULES: &[__offload::ModuleRecord] = &[{records}];\n{streams}",
+        "{}{}const MODULES: &[__offload::ModuleRecord] = &[{records}];\n",
         kernels.text(),
         limits.text()
     )
-}
-
-/// Returns the constant with the location of each module's stream in a compressed pack.
-fn streams(modules: &[IndexModule]) -> String {
-    if modules.iter().all(|module| module.stream.is_none()) {
-        return String::new();
-    }
-    let mut streams = String::new();
-    for module in modules {
-        let [offset, size, inflated_size] = match module.stream {
-            Some(stream) => [stream.offset, stream.size, stream.inflated_size],
-            // The module has no images.
-            None => [0; 3],
-        };
-        let is_zstd = module.stream.is_some_and(|stream| stream.method == Method::Zstd);
-        let _ = write!(
-            streams,
-            "__offload::StreamRecord {{ offset: {offset}, size: {size}, inflated_size: {inflated_size}, is_zstd: {is_zstd} }},"
-        );
-    }
-    format!("const STREAMS: &[__offload::StreamRecord] = &[{streams}];\n")
 }
 
 /// Lists of the same type. Each list becomes a constant.
@@ -141,16 +115,6 @@ fn limits_of(limits: &Limits) -> String {
         let _ = write!(text, ".with_wavefront_size({threads})");
     }
     text + ","
-}
-
-/// Returns the expression for a module. `registered` is the number in the module's
-/// `REGISTERED_<n>`, if it has one.
-fn module(name: &str, first: usize, count: usize, registered: Option<usize>) -> String {
-    let registered = registered.map(|number| format!("REGISTERED_{number}"));
-    let registered = option(registered.map(|it| format!("&{it}")));
-    format!(
-        "__offload::ModuleRecord {{ name: {name:?}, first: {first}, count: {count}, registered: {registered} }},"
-    )
 }
 
 fn option(value: Option<String>) -> String {

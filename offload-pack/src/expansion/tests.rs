@@ -28,10 +28,10 @@ fn a_pack_is_a_symbol_of_its_library_and_a_table() {
         "const KERNELS_0: &[&__offload::core::primitive::str] = &[\"saxpy\",];\n",
         "const LIMITS_0: &[__offload::Limits] = \
          &[__offload::Limits::UNKNOWN.with_max_threads(1024).with_wavefront_size(64),];\n",
-        &format!("const IMAGES: &[__offload::ImageRecord] = &[{image}];\n"),
-        "const MODULES: &[__offload::ModuleRecord] = &[__offload::ModuleRecord { name: \"saxpy\", first: 0, count: 1, \
-         registered: __offload::core::option::Option::None },];\n",
-        "__offload::linked::<__offload::Plain>(\"saxpy\", \".hip_fatbin\", PACK, IMAGES, MODULES) }",
+        "const MODULES: &[__offload::ModuleRecord] = &[__offload::ModuleRecord { name: \"saxpy\", ",
+        &format!("images: &[{image}], stream: __offload::core::option::Option::None, "),
+        "registered: __offload::core::option::Option::None },];\n",
+        "__offload::linked::<__offload::Plain>(\"saxpy\", \".hip_fatbin\", PACK, MODULES) }",
     ];
     assert_eq!(of(INDEX), expected.concat());
 }
@@ -39,8 +39,8 @@ fn a_pack_is_a_symbol_of_its_library_and_a_table() {
 #[test]
 fn a_pack_that_was_not_built_says_why() {
     let text = of("offload-pack 10\nname saxpy\nabsent OFFLOAD_SKIP was set\nmodule saxpy\n");
-    let expected = "const MODULES: &[__offload::ModuleRecord] = &[__offload::ModuleRecord { name: \"saxpy\", first: 0, \
-                    count: 0, registered: __offload::core::option::Option::None },];\n\
+    let expected = "const MODULES: &[__offload::ModuleRecord] = &[__offload::ModuleRecord { name: \"saxpy\", images: &[], \
+                    stream: __offload::core::option::Option::None, registered: __offload::core::option::Option::None },];\n\
                     __offload::not_built::<__offload::Plain>(\"saxpy\", \"OFFLOAD_SKIP was set\", MODULES) }";
     assert_eq!(text, format!("{{ __offload::track_from_disk! {{}}\n{expected}"));
 }

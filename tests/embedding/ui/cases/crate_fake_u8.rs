@@ -12,7 +12,6 @@ mod fake {
             _: &str,
             _: &str,
             pack: &'static [u64],
-            _: &[ImageRecord],
             _: &[ModuleRecord],
         ) -> &'static [u64] {
             pack

@@ -25,12 +25,12 @@ mod fake {
 
         pub struct ModuleRecord {
             pub name: &'static str,
-            pub first: usize,
-            pub count: usize,
+            pub images: &'static [ImageRecord],
+            pub stream: Option<IndexStream>,
             pub registered: Option<&'static Kernels>,
         }
 
-        pub const fn linked<F>(_: &str, _: &str, _: &'static [u8], _: &[ImageRecord], _: &[ModuleRecord]) {}
+        pub const fn linked<F>(_: &str, _: &str, _: &'static [u8], _: &[ModuleRecord]) {}
     }
 }
 

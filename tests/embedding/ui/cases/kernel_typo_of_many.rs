@@ -35,13 +35,13 @@ const fn images(count: usize) -> [ImageRecord; 16] {
 
 static MANY: [ImageRecord; 16] = images(200);
 static FEW: [ImageRecord; 16] = images(100);
-const ONE: &[ModuleRecord] = &[ModuleRecord { name: "many", first: 0, count: 16, registered: None }];
+const ONE: &[ModuleRecord] = &[ModuleRecord::new("many", &MANY)];
 const TWO: &[ModuleRecord] = &[
-    ModuleRecord { name: "many", first: 0, count: 8, registered: None },
-    ModuleRecord { name: "more", first: 8, count: 8, registered: None },
+    ModuleRecord::new("many", FEW.split_at(8).0),
+    ModuleRecord::new("more", FEW.split_at(8).1),
 ];
-static MANY_PACK: KernelPack = linked("many", ".llvm.offloading", &[0; 8], &MANY, ONE);
-static FEW_PACK: KernelPack = linked("few", ".llvm.offloading", &[0; 8], &FEW, TWO);
+static MANY_PACK: KernelPack = linked("many", ".llvm.offloading", &[0; 8], ONE);
+static FEW_PACK: KernelPack = linked("few", ".llvm.offloading", &[0; 8], TWO);
 const OF_MANY: Kernel = MANY_PACK.kernel("k200");
 const OF_FEW: Kernel = FEW_PACK.kernel("k200");
 fn main() {
