@@ -52,52 +52,11 @@ impl Index {
         let size = parser.number("size")?;
         let mut modules: Vec<IndexModule> = Vec::new();
         while parser.line().is_some() {
-            if parser.read_of_module(&mut modules)? {
-                continue;
-            }
-            if let Ok(offset) = parser.this_field("bundle") {
-                let offset = offset.parse().ok().filter(|offset| *offset < size);
-                let module = modules
-                    .last_mut()
-                    .filter(|module| module.images.is_empty() && module.bundle.is_none());
-                let (module, offset) = module.zip(offset).ok_or_else(|| parser.error())?;
-                module.bundle = Some(offset);
-                continue;
-            }
-            if let Ok(stream) = parser.this_field("stream") {
-                let stream =
-                    parse_stream(&stream).filter(|it| it.offset.saturating_add(it.size) <= size);
-                let module = modules
-                    .last_mut()
-                    .filter(|module| module.images.is_empty() && module.stream.is_none());
-                let (module, stream) = module.zip(stream).ok_or_else(|| parser.error())?;
-                module.stream = Some(stream);
-                continue;
-            }
-            let (word, rest) = parser.text.split_once(' ').unwrap_or((parser.text, ""));
-            if let "kernel" | "limits" | "arguments" | "kernels" = word {
-                let image = modules.last_mut().and_then(|module| module.images.last_mut());
-                let image = image.ok_or_else(|| parser.error())?;
-                let read = match &mut image.kernels {
-                    // A line for unknown kernels must be the only line about the image's kernels.
-                    Some(kernels) if kernels.is_empty() && parser.text == KERNELS_UNKNOWN => {
-                        image.kernels = None;
-                        Some(())
-                    }
-                    Some(kernels) => IndexKernel::read_line(kernels, word, rest),
-                    None => None,
-                };
+            if !parser.read_of_module(&mut modules)? {
+                let module = modules.last_mut();
+                let read = module.and_then(|it| read_of_images(it, size, parser.text));
                 read.ok_or_else(|| parser.error())?;
-                continue;
             }
-            let inside = modules
-                .last()
-                .and_then(|module| module.stream)
-                .map_or(size, |stream| stream.inflated_size);
-            let image = parse_image(parser.text)
-                .filter(|image| image.offset.saturating_add(image.size) <= inside);
-            let (module, image) = modules.last_mut().zip(image).ok_or_else(|| parser.error())?;
-            module.images.push(image);
         }
         Ok(Index::Built(PackIndex {
             name,
@@ -169,6 +128,39 @@ impl<'a> Parser<'a> {
     }
 }
 
+/// Reads a line about a module's images in a pack of `size` bytes. Returns `None` if the line is
+/// invalid or misplaced.
+#[inline]
+fn read_of_images(module: &mut IndexModule, size: u64, line: &str) -> Option<()> {
+    let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let is_inside = |at: u64, bytes: u64, whole| at.saturating_add(bytes) <= whole;
+    match word {
+        "bundle" if module.images.is_empty() && module.bundle.is_none() => {
+            module.bundle = Some(rest.parse().ok().filter(|offset| *offset < size)?);
+        }
+        "stream" if module.images.is_empty() && module.stream.is_none() => {
+            let stream = parse_stream(rest).filter(|it| is_inside(it.offset, it.size, size))?;
+            module.stream = Some(stream);
+        }
+        "image" => {
+            let inside = module.stream.map_or(size, |stream| stream.inflated_size);
+            let image = parse_image(rest).filter(|it| is_inside(it.offset, it.size, inside))?;
+            module.images.push(image);
+        }
+        _ => {
+            let kernels = &mut module.images.last_mut()?.kernels;
+            let known = kernels.as_mut()?;
+            // A line for unknown kernels must be the only line about the image's kernels.
+            if known.is_empty() && line == KERNELS_UNKNOWN {
+                *kernels = None;
+            } else {
+                IndexKernel::read_line(known, word, rest)?;
+            }
+        }
+    }
+    Some(())
+}
+
 #[inline]
 fn parse_stream(text: &str) -> Option<IndexStream> {
     let mut words = text.split(' ');
@@ -180,10 +172,9 @@ fn parse_stream(text: &str) -> Option<IndexStream> {
 }
 
 #[inline]
-fn parse_image(line: &str) -> Option<IndexImage> {
-    let mut words = line.split(' ');
+fn parse_image(text: &str) -> Option<IndexImage> {
+    let mut words = text.split(' ');
     let mut next = || words.next().filter(|word| !word.is_empty());
-    (next()? == "image").then_some(())?;
     let (target, offset, size) =
         (next()?.to_string(), next()?.parse().ok()?, next()?.parse().ok()?);
     let origin = next()?;
