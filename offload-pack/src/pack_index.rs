@@ -138,6 +138,20 @@ impl IndexModule {
         let (images, signatures) = (Vec::new(), Signatures::default());
         Self { name, bundle: None, stream: None, images, signatures, signatures_unknown: None }
     }
+
+    /// Returns the names of the kernels that the images list, in alphabetical order, each once.
+    #[cfg(feature = "expansion")]
+    pub fn kernel_names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for image in &self.images {
+            for kernel in image.kernels.as_deref().unwrap_or_default() {
+                names.push(&kernel.name);
+            }
+        }
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
 }
 
 /// The location of a module's compressed stream in a pack. Sizes and offset are in bytes.

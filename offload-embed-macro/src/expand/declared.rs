@@ -160,20 +160,13 @@ impl Program<'_> {
     /// Returns an error if the images are known, but none has the kernel.
     fn check_name(&self, kernel: &Declaration) -> Result<()> {
         let symbol = kernel.symbol();
-        let (mut is_known, mut names) = (false, Vec::new());
-        for image in &self.module.images {
-            if image.kernel(&symbol).is_some() {
-                return Ok(());
-            }
-            is_known |= image.kernels.is_some();
-            for kernel in image.kernels.iter().flatten() {
-                names.push(kernel.name.as_str());
-            }
-        }
-        if !is_known {
+        let images = &self.module.images;
+        if images.iter().any(|image| image.kernel(&symbol).is_some())
+            || images.iter().all(|image| image.kernels.is_none())
+        {
             return Ok(());
         }
-        let names = sorted::texts(names);
+        let names = self.module.kernel_names();
         let hint = match suggest::closest(&symbol, &names) {
             Some(meant) => format!("did you mean \"{meant}\"?"),
             None if names.is_empty() => "it has none".to_owned(),

@@ -1,7 +1,6 @@
 //! The option `register`: data that registers the bundles with HIP's runtime before `main`, as in
 //! clang's objects.
 
-use crate::sorted;
 use offload_format::section::SectionNames;
 use offload_pack::pack_index::IndexModule;
 
@@ -11,7 +10,9 @@ pub(crate) fn text(modules: &[IndexModule], pack: &str) -> String {
     let mut bundles = String::new();
     for (number, module) in modules.iter().enumerate() {
         let Some(bundle) = module.bundle else { continue };
-        let names = kernels(module);
+        let mut names = module.kernel_names();
+        // HIP's runtime does not support names that contain a NUL.
+        names.retain(|name| !name.contains('\0'));
         bundles += &format!(
             "WRAPPER_{number}, HANDLE_{number}, REGISTERED_{number}: {bundle}, {} [",
             names.len()
@@ -23,18 +24,4 @@ pub(crate) fn text(modules: &[IndexModule], pack: &str) -> String {
     }
     let segment = SectionNames::HIP_FATBIN_SEGMENT.name;
     format!("__offload::register_bundles! {{ {segment:?}, {pack}; {bundles} }}\n")
-}
-
-/// Returns the kernels of a module's images, each once. Omits names that contain a NUL, which HIP's
-/// runtime does not support.
-fn kernels(module: &IndexModule) -> Vec<&str> {
-    let mut names = Vec::new();
-    for image in &module.images {
-        for kernel in image.kernels.iter().flatten() {
-            if !kernel.name.contains('\0') {
-                names.push(&*kernel.name);
-            }
-        }
-    }
-    sorted::texts(names)
 }

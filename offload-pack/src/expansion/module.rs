@@ -239,16 +239,12 @@ fn without_signature<'a>(
     let mut of_sources: Vec<&str> = declared.to_vec();
     of_sources.extend(known.iter().map(|kernel| &*kernel.symbol));
     of_sources.sort_unstable();
-    let mut unknown: Vec<&str> = Vec::new();
-    for image in &module.images {
-        for kernel in image.kernels.as_deref().unwrap_or_default() {
-            if of_sources.binary_search(&&*kernel.name).is_err() {
-                unknown.push(&kernel.name);
-            }
+    let mut unknown = Vec::new();
+    for name in module.kernel_names() {
+        if of_sources.binary_search(&name).is_err() {
+            unknown.push(name);
         }
     }
-    unknown.sort_unstable();
-    unknown.dedup();
     unknown
 }
 
