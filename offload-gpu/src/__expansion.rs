@@ -52,4 +52,4 @@ pub use core;
 pub use offload_embed_macro::{include_kernels, include_offload};
 pub use offload_format::compression::Method;
 pub use offload_format::target::{PtxVersion, SpirvFeatures, SpirvVersion};
-pub use offload_pack::pack_index::{IndexStream, Limits, Origin, PackImageKind};
+pub use offload_pack::pack_index::{ArgumentKind, IndexStream, Limits, Origin, PackImageKind};

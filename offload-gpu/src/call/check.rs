@@ -3,6 +3,7 @@
 use super::parameter::{Layout, ParameterKind, ParameterLayout};
 use crate::pack::message::Message;
 use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
+use offload_pack::pack_index::ArgumentKind;
 
 /// A parameter that a program declares.
 #[derive(Debug)]
@@ -28,10 +29,8 @@ pub struct Recorded {
     pub offset: usize,
     /// The argument's size.
     pub size: usize,
-    /// Whether the argument is a floating-point number.
-    pub is_float: bool,
-    /// Whether the argument is a pointer.
-    pub is_pointer: bool,
+    /// The kind of the argument's type.
+    pub kind: ArgumentKind,
     /// Whether the argument may be at a later offset than its alignment requires: for example,
     /// NVIDIA's compilers align small structs to 4 bytes.
     pub may_be_moved: bool,
@@ -97,13 +96,13 @@ const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Message>
     if image.size > size || image.size < end {
         return Some(message.add_bytes(image.size));
     }
-    if image.is_float
+    if matches!(image.kind, ArgumentKind::Float)
         && matches!(kind, ParameterKind::Integer | ParameterKind::Enum | ParameterKind::Pointer)
         && size > size_of::<u16>()
     {
         return Some(message.add("a floating-point number of ").add_bytes(image.size));
     }
-    if image.is_pointer && matches!(kind, ParameterKind::Float) {
+    if matches!((image.kind, kind), (ArgumentKind::Pointer, ParameterKind::Float)) {
         return Some(message.add("a pointer of ").add_bytes(image.size));
     }
     let offset = image.after.next_multiple_of(align);
@@ -133,8 +132,7 @@ mod tests {
         after: 4,
         offset: 8,
         size: 8,
-        is_float: false,
-        is_pointer: false,
+        kind: ArgumentKind::Any,
         may_be_moved: false,
     };
 
@@ -152,15 +150,15 @@ mod tests {
     fn what_may_be_right_is_accepted() {
         // An image's record can match several declared types: an integer may contain an address or
         // the bits of a floating-point number, and a struct or an array may contain a pointer.
-        for image in [IMAGE, Recorded { is_pointer: true, ..IMAGE }] {
+        for image in [IMAGE, Recorded { kind: ArgumentKind::Pointer, ..IMAGE }] {
             assert_eq!(problem_of::<u64>(&image), None);
             assert_eq!(problem_of::<*const f32>(&image), None);
             assert_eq!(problem_of::<[*mut f32; 1]>(&image), None);
         }
         assert_eq!(problem_of::<f64>(&IMAGE), None);
-        assert_eq!(problem_of::<f64>(&Recorded { is_float: true, ..IMAGE }), None);
+        assert_eq!(problem_of::<f64>(&Recorded { kind: ArgumentKind::Float, ..IMAGE }), None);
         assert_eq!(
-            problem_of::<u16>(&Recorded { size: 2, offset: 4, is_float: true, ..IMAGE }),
+            problem_of::<u16>(&Recorded { size: 2, offset: 4, kind: ArgumentKind::Float, ..IMAGE }),
             None
         );
         assert_eq!(problem_of::<i128>(&Recorded { size: 16, offset: 8, ..IMAGE }), None);
@@ -192,12 +190,12 @@ mod tests {
             )
         };
         assert_eq!(problem_of::<f32>(&IMAGE).unwrap(), start("f32` (4 bytes)") + "8 bytes");
-        let float = Recorded { is_float: true, ..IMAGE };
+        let float = Recorded { kind: ArgumentKind::Float, ..IMAGE };
         assert_eq!(
             problem_of::<i64>(&float).unwrap(),
             start("i64` (8 bytes)") + "a floating-point number of 8 bytes"
         );
-        let pointer = Recorded { is_pointer: true, ..IMAGE };
+        let pointer = Recorded { kind: ArgumentKind::Pointer, ..IMAGE };
         assert_eq!(
             problem_of::<f64>(&pointer).unwrap(),
             start("f64` (8 bytes)") + "a pointer of 8 bytes"

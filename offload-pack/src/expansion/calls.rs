@@ -5,7 +5,7 @@ use super::named;
 use super::overrides::Overrides;
 use super::templates::{Generic, Parts, Stored};
 use super::{Declared, unraw};
-use crate::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexModule};
+use crate::pack_index::{IndexArgument, IndexImage, IndexModule};
 use crate::signature::{Parameter, Record, Shared, Signature, Signatures, Size, Type, shared};
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -435,11 +435,10 @@ fn recorded(image: &IndexImage, symbol: &str) -> String {
     let (mut each, mut after) = (String::new(), 0);
     for IndexArgument { offset, size, kind } in arguments(image, symbol).unwrap_or_default() {
         let start = core::mem::replace(&mut after, offset.saturating_add(*size));
-        let (is_float, is_pointer) = (*kind == ArgumentKind::Float, *kind == ArgumentKind::Pointer);
         let _ = write!(
             each,
             "__offload::Recorded {{ target: {target:?}, after: {start}, offset: {offset}, size: {size}, \
-             is_float: {is_float}, is_pointer: {is_pointer}, may_be_moved: {may_be_moved} }},"
+             kind: __offload::ArgumentKind::{kind:?}, may_be_moved: {may_be_moved} }},"
         );
     }
     format!("[{each}],")

@@ -125,7 +125,7 @@ fn a_declared_kernel_replaces_that_of_the_source() {
         "pub type Call_of_match = __offload::Call<2, { __offload_layout_of_match.bytes }, ",
         "__offload_layout_of_match.is_of_all(__offload_images_of_match, false)",
         "pub const __offload_images_of_match: &[[__offload::Recorded; 2]] = &[[__offload::Recorded { target: \"gfx90a\", \
-         after: 0, offset: 0, size: 4, is_float: false, is_pointer: false, may_be_moved: false },",
+         after: 0, offset: 0, size: 4, kind: __offload::ArgumentKind::Any, may_be_moved: false },",
         "#[must_use]#[doc = \"\"]",
         "pub fn r#match(n: impl __offload::DeclaredArgument<type_of_n, super::__offload_kernels::r#match, ",
         "NamedGroup { kernels: \"match\\tsaxpy\\tsaxpy\\tdeclared by the program\\tn\\ta\\n\", \
