@@ -9,7 +9,7 @@ use syn::{Error, LitStr, Result, Token, braced, parenthesized};
 #[derive(Default)]
 pub(crate) struct Declarations {
     pub(crate) kernels: Vec<Declaration>,
-    /// The declarations of each module, with the module's name in Rust.
+    /// Each module's name in Rust, and the module's declarations.
     pub(crate) modules: Vec<(Ident, Vec<Declaration>)>,
 }
 
@@ -86,8 +86,7 @@ impl Parse for Declarations {
     }
 }
 
-/// Reads attributes. Returns the value of `link_name`, the kernel's symbol, separately from the
-/// other attributes.
+/// Reads attributes, and splits off the value of `link_name`, which is the kernel's symbol.
 fn attributes(input: ParseStream) -> Result<(TokenStream, Option<LitStr>)> {
     let (mut others, mut symbol) = (TokenStream::new(), None);
     while input.peek(Token![#]) {
@@ -159,7 +158,7 @@ fn kernel(
     Ok(Declaration { attributes, name, symbol, parameters })
 }
 
-/// Parses `n: i32` and the comma after it.
+/// Parses a parameter, such as `n: i32`, but not the comma after it.
 fn parameter(input: ParseStream, number: usize) -> Result<DeclaredParameter> {
     let name = if input.peek(Token![_]) {
         Ident::new(&format!("arg{}", number + 1), input.parse::<Token![_]>()?.spans[0])
@@ -195,8 +194,8 @@ pub(crate) fn type_of(input: ParseStream) -> Result<TokenStream> {
     Ok(ty)
 }
 
-/// Returns the tokens with this span, so that messages point to it. Names in the tokens are
-/// resolved as before.
+/// Returns the tokens at the location of this span, so that compiler messages point there. Names in
+/// the tokens resolve as before.
 pub(crate) fn moved_to(span: Span, tokens: &TokenStream) -> TokenStream {
     let mut moved = TokenStream::new();
     for mut token in tokens.clone() {

@@ -10,11 +10,11 @@ use syn::{Error, Result, Token, braced, parenthesized};
 /// The properties of a struct, a union or an enum that determine its layout.
 pub(crate) struct Record {
     name: Ident,
-    /// The type parameters of a generic type, with their bounds: `Pod +`, or nothing.
+    /// The type parameters of a generic type, each with its bounds, such as `Pod +`, or no tokens.
     parameters: Vec<(Ident, TokenStream)>,
     /// The `where` clause, or nothing.
     clause: TokenStream,
-    /// The name of each field (its number in a tuple struct) and its type; `None` for an enum.
+    /// Each field's name (in a tuple struct, its number) and type; `None` for an enum.
     fields: Option<Vec<(TokenStream, TokenStream)>>,
     /// The path of the crate `offload-gpu`.
     krate: TokenStream,
@@ -75,12 +75,12 @@ impl Parse for Record {
 const EMPTY: &str = "a struct without fields cannot be a parameter, because it is 0 bytes in Rust, \
                      but 1 byte in C++";
 
-/// The layout in the `#[repr(...)]` of a type.
+/// The layout that a type's `#[repr(...)]` requests.
 #[derive(Default)]
 struct Repr {
-    /// `C` or `transparent`.
+    /// Whether the layout is `C` or `transparent`.
     is_c: bool,
-    /// An integer, such as `u8`.
+    /// Whether the layout is that of an integer type, such as `u8`.
     is_integer: bool,
 }
 
@@ -117,7 +117,8 @@ fn parameters(input: ParseStream) -> Result<Vec<(Ident, TokenStream)>> {
     Ok(parameters)
 }
 
-/// Reads a `where` clause, which precedes the fields, or follows those of a tuple struct.
+/// Reads a `where` clause. The clause precedes the fields, except in a tuple struct, where it
+/// follows them.
 fn where_clause(input: ParseStream) -> Result<TokenStream> {
     let mut clause = TokenStream::new();
     if input.peek(Token![where]) {
@@ -128,7 +129,7 @@ fn where_clause(input: ParseStream) -> Result<TokenStream> {
     Ok(clause)
 }
 
-/// Reads an enum after its name.
+/// Reads the part of an enum after its name.
 fn enumeration(input: ParseStream, name: Ident, repr: &Repr, krate: TokenStream) -> Result<Record> {
     if !(repr.is_c || repr.is_integer) {
         let message = format!(
@@ -177,7 +178,7 @@ fn visibility(input: ParseStream) -> Result<()> {
     Ok(())
 }
 
-/// Looks for `#[repr(C)]`, `#[repr(transparent)]` and `#[offload(crate = path)]`.
+/// Reads `#[repr(...)]` and `#[offload(crate = path)]`, and skips any other attribute.
 fn attribute(input: ParseStream, repr: &mut Repr, krate: &mut TokenStream) -> Result<()> {
     input.parse::<Token![#]>()?;
     let TokenTree::Group(group) = input.parse()? else { return Ok(()) };

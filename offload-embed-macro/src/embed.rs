@@ -1,4 +1,4 @@
-//! The macros with all their inputs: options, files, and declared kernels.
+//! Expands the macros for all their inputs: options, files, and declared kernels.
 
 use crate::declaration::Declarations;
 use crate::expand::{self, Embedded, Pack};
@@ -25,7 +25,7 @@ pub(crate) fn value(call: &Call) -> proc_macro::TokenStream {
     }))
 }
 
-/// Returns the tokens, or the error as tokens.
+/// Returns the tokens, or a `compile_error!` with the error.
 pub(crate) fn expanded(tokens: Result<TokenStream>) -> proc_macro::TokenStream {
     tokens.unwrap_or_else(|error| error.to_compile_error()).into()
 }

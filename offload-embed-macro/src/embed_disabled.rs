@@ -1,5 +1,5 @@
-//! Replaces the module `embed` without the feature `macros`: returns an error that names the
-//! feature.
+//! Replaces the module `embed` if the feature `macros` is off. Its functions return an error that
+//! names the feature.
 
 use crate::feature;
 use crate::written::Call;

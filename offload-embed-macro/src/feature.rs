@@ -1,4 +1,4 @@
-//! The line of a manifest that enables a feature, for messages.
+//! The manifest line that enables a feature, for messages.
 
 /// The version to write in a manifest.
 const VERSION: &str =

@@ -1,4 +1,5 @@
-//! Replaces the module `file` without the feature `files`: returns an error that names the feature.
+//! Replaces the module `file` if the feature `files` is off. Its function returns an error that
+//! names the feature.
 
 use crate::expand::Embedded;
 use crate::feature;

@@ -1,5 +1,5 @@
-//! Reads the index of a pack, and checks that the library with the pack is complete. Only a few
-//! bytes of the library are read, never the pack.
+//! Reads the index of a pack, and checks that the library with the pack is complete. Reads only a
+//! few bytes of the library, never the whole pack.
 
 use crate::error::Error;
 use crate::resolve::{self, Library};

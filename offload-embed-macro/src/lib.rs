@@ -11,8 +11,9 @@
 //! | all these steps for a file that is embedded by its path | `file`, with the feature `files` |
 //!
 //! Without the feature `macros`, the crate only passes on the build script's code, and depends on
-//! no other crate. The code names all types by full paths. The names of all items that it defines,
-//! except `PACK`, begin with `__offload`.
+//! no other crate. The generated code refers to all types by full paths. In the user's scope, the
+//! items that it defines have names that begin with `__offload`, except `PACK`, `named` and items
+//! named after the sources.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "macros")]
@@ -69,7 +70,7 @@ pub fn include_kernels(input: TokenStream) -> TokenStream {
     Call::parse(input).map_or_else(|error| error, expand)
 }
 
-/// Derives the trait `Parameter`; the crate `offload-gpu` has the documentation.
+/// Derives the trait `Parameter`, which the crate `offload-gpu` documents.
 #[cfg(feature = "macros")]
 #[proc_macro_derive(Parameter, attributes(offload))]
 pub fn parameter(input: TokenStream) -> TokenStream {

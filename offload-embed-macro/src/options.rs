@@ -35,8 +35,8 @@ pub(crate) fn check_for_pack(options: &Options, index: &Index) -> Result<()> {
     }
 }
 
-/// Returns why a pack cannot be registered with HIP's runtime: it lists the images that are not for
-/// AMD GPUs.
+/// Returns why a pack cannot be registered with HIP's runtime. The message lists the targets that
+/// are not AMD GPUs.
 fn not_for_amd(modules: &[IndexModule]) -> String {
     let mut others = Vec::new();
     for module in modules {

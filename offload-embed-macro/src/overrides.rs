@@ -32,7 +32,7 @@ impl Override {
                 _ if depth > 0 => {}
                 TokenTree::Ident(ident) => last = Some(ident.clone()),
                 TokenTree::Punct(punct) if [':', '$'].contains(&punct.as_char()) => last = None,
-                // A path from a different macro.
+                // A path that a different macro has captured.
                 TokenTree::Group(group) if group.delimiter() == Delimiter::None => last = None,
                 _ => return Err(Error::new(token.span(), FORM)),
             }

@@ -44,14 +44,14 @@ pub(crate) struct Library<'a> {
     pub(crate) size: u64,
     /// The offset of the pack in the library.
     pub(crate) offset: u64,
-    /// The name of the section in programs.
+    /// The name of the section that contains the pack in programs.
     pub(crate) section: &'a str,
     /// The first bytes of the pack.
     pub(crate) start: &'a [u8],
 }
 
 impl Library<'_> {
-    /// Checks that the library is complete: its size, and the first bytes of the pack.
+    /// Checks that the library is complete, by its size and the first bytes of the pack.
     pub(crate) fn check(self) -> Result<(), Error> {
         let Self { path, size, offset, section, start } = self;
         let mut first = vec![0; start.len()];

@@ -1,9 +1,10 @@
 //! Sorted lists that contain each value once.
 //!
-//! They replace maps and sets of the standard library. rustc would compile those for each key type
-//! in every build of a program with a pack, which was more than a fifth of the macro's code.
+//! They replace maps and sets of the standard library. In every build of a program with a pack,
+//! rustc would compile these maps and sets for each key type. That code was more than a fifth of
+//! the macro's code.
 
-/// Adds a value to a list if it is not there yet.
+/// Adds a value to a sorted list, unless the list already contains the value.
 pub(crate) fn insert<T: Ord>(list: &mut Vec<T>, value: T) {
     if let Err(at) = list.binary_search(&value) {
         list.insert(at, value);

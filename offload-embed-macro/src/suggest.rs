@@ -19,7 +19,7 @@ pub(crate) fn closest<'a, T: AsRef<str>>(meant: &str, names: &'a [T]) -> Option<
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     // For each prefix of `to`, the number of changes that turn the characters of `from` read so far
-    // into the prefix.
+    // into that prefix.
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (at, have) in from.chars().enumerate() {
         let mut before = row[0];

@@ -7,7 +7,7 @@ use proc_macro::{Delimiter, Group, Literal, Span, TokenStream, TokenTree};
 use std::fs;
 
 /// The version of the interface between expansions and `__expansion` of `offload-gpu`. The crate
-/// `offload-gpu` passes its version to the macro, which compares it with this one.
+/// `offload-gpu` passes its version to the macro, which compares that version with this one.
 pub(crate) const EXPANSION: u32 = 5;
 
 /// A call of a macro of the crate `offload-gpu`.
@@ -66,7 +66,8 @@ impl Call {
     }
 }
 
-/// Returns a string literal without escapes, also inside a fragment from a different macro.
+/// Returns the token if it is a string literal without escapes, even inside a fragment from a
+/// different macro.
 fn literal(token: TokenTree) -> Option<Literal> {
     match token {
         TokenTree::Literal(literal) => {
@@ -82,9 +83,10 @@ fn literal(token: TokenTree) -> Option<Literal> {
     }
 }
 
-/// Returns the code that the build script wrote. Its first line contains the version of the crate
-/// that wrote it and, if the pack was built, describes the library: the name, the size, the offset
-/// of the pack, the section, and the first bytes of the pack in hexadecimal digits.
+/// Returns the code that the build script wrote. The first line contains the version of the crate
+/// that wrote the code. If the pack was built, the line also describes the library: its name, its
+/// size, the offset of the pack, the section, and the first bytes of the pack in hexadecimal
+/// digits.
 fn code(name: &str) -> Result<TokenStream, Error> {
     let path = resolve::index(name)?.with_extension("rs");
     let text = fs::read_to_string(&path).map_err(|error| Error::Io(path.clone(), error))?;

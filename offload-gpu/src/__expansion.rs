@@ -1,7 +1,7 @@
 //! Types and functions for macro expansions.
 //!
-//! Programs must not use these items: they may change in any version. The macros check that they
-//! have the same version as this crate.
+//! Programs must not use these items: they may change in any version. The macros check that their
+//! version matches this crate's.
 
 pub use crate::call::{Alike, AnyConst, AnyMut, Argument, Call, DeclaredArgument, Passed, Stored};
 pub use crate::call::{

@@ -24,7 +24,7 @@
 /// ```
 ///
 /// Use the macro to initialize a `static`. A `const` cannot refer to bytes that a linker provides,
-/// but it can hold a module or a kernel of such a static. The macro works in libraries, programs,
+/// but it can hold a module or a kernel of that `static`. The macro works in libraries, programs,
 /// tests, benches, examples and doctests, under `#![forbid(unsafe_code)]` and `#![no_std]`, in the
 /// editions 2021 and 2024.
 ///
@@ -33,7 +33,7 @@
 /// | `include_offload!("saxpy")` | the package's build script, `offload_build::Build::compile("saxpy")` | as a static library, past the compiler | packs of any size |
 /// | `include_offload!(path = "saxpy.hipfb")` | any tool | through the compiler, like `include_bytes!` | files of up to a few megabytes |
 ///
-/// For large files, let a build script make a pack: `Build::new().file("kernels.hipfb")` accepts
+/// For large files, let a build script build a pack: `Build::new().file("kernels.hipfb")` accepts
 /// supplied images. This needs offload-build's feature `containers`, and `compression` if the file
 /// is compressed.
 ///
@@ -66,7 +66,7 @@
 /// assert_eq!((image.target(), image.has_kernel("saxpy")), ("compute_80", Some(true)));
 /// ```
 ///
-/// The path is relative to the source file, absolute, or starts with `$OUT_DIR/` or
+/// The path is absolute, is relative to the source file, or starts with `$OUT_DIR/` or
 /// `$CARGO_MANIFEST_DIR/`. Cargo rebuilds the crate when the file changes. These formats are
 /// accepted:
 ///
@@ -88,7 +88,7 @@
 ///
 /// | option | meaning | for |
 /// |---|---|---|
-/// | `section = ".my_kernels"` | the section, instead of the one in the table above: a period and a name that has no meaning to linkers, loaders and runtimes. On macOS `"segment,section"` | files |
+/// | `section = ".my_kernels"` | the section, instead of the one in the table above: a period and a name that has no meaning to linkers, loaders and runtimes. On macOS, the section is `"segment,section"` | files |
 /// | `align = 65536` | the alignment in bytes, a power of two of at least 8 | files |
 /// | `retain` | the pack is in the program even if no code uses it, as long as the crate is linked (a dependency is linked if anything names it: `use kernels as _;`). `linked_packs` lists the pack | both |
 /// | `crate = ::gpu::offload_gpu` | the path of this crate or of a re-export, for expansions in a crate that does not depend on this crate | both |
@@ -97,10 +97,10 @@
 /// | `register` | the program registers the kernels with HIP's runtime when it starts | both, for AMD |
 ///
 /// An image for the CPU runs inside the program. The build compiled the images of a build script's
-/// pack, but a file can come from anywhere, and the functions that load it are safe. Images for the
-/// CPU in a file are therefore refused, unless the option `unsafe(cpu)` declares that the file is
-/// trusted: constructors, destructors and kernels of these images may then run in this program.
-/// Under `forbid(unsafe_code)`, the compiler refuses this option.
+/// pack. A file, however, can come from anywhere, and the functions that load its images are safe.
+/// Loading an image for the CPU from a file is therefore an error, unless the option `unsafe(cpu)`
+/// declares that the file is trusted. Constructors, destructors and kernels of these images may
+/// then run in this program. Under `forbid(unsafe_code)`, the compiler rejects this option.
 ///
 /// The section and the alignment of a build script's pack cannot be changed, since tools and
 /// runtimes expect these values.
@@ -150,7 +150,7 @@
 /// A linker can also link device code: with `-C linker=clang -C link-arg=--offload-link`,
 /// clang-linker-wrapper extracts relocatable images from an offload binary, links them, and
 /// registers the result. Use this if device code from several languages or libraries has to be
-/// linked together. `llvm-offload-binary` makes this offload binary from objects (`clang -c`).
+/// linked together. `llvm-offload-binary` creates this offload binary from objects (`clang -c`).
 /// Embed the file with `path` and `retain` in the program's own crate: the wrapper does not search
 /// libraries whose symbols are not used.
 ///
@@ -173,8 +173,8 @@
 /// For a pack of a build script, the macro reads only a small index and a few bytes of the library,
 /// regardless of the size of the pack.
 ///
-/// This macro needs the feature `macros` of this crate, which is on by default; with `path`, also
-/// `files`.
+/// This macro needs this crate's feature `macros`, which is on by default. With `path`, it also
+/// needs `files`.
 #[macro_export]
 macro_rules! include_offload {
     // Match tokens, not a literal: errors should point to the literal in the user's source, but a
@@ -183,8 +183,8 @@ macro_rules! include_offload {
 }
 
 /// Embeds a pack of the build script and declares a function for each kernel. The pack is embedded
-/// as by [`include_offload!`](crate::include_offload), and the parameters have the types of the
-/// kernel's source.
+/// as with [`include_offload!`](crate::include_offload). The functions' parameters have the types
+/// of the kernels' source.
 ///
 /// ```text
 /// /// Adds `a` times x to y.
@@ -226,12 +226,12 @@ macro_rules! include_offload {
 /// | a `mod` for each module that has its own name | the same items for that module |
 ///
 /// Signatures come from the debug information that clang writes for CUDA, HIP, OpenCL C and C
-/// sources. The build compares the signatures with the arguments in each GPU image. If an image has
-/// different arguments, for example because an `#ifdef` widens a parameter, the build prints a
-/// warning, and a call of the kernel does not compile. Signatures are unknown for kernels in
-/// supplied images, and for kernels that nvcc compiles unless build.rs calls
-/// `clang_signatures(true)`. If there are only images for the CPU, clang reads the source as the
-/// C++ compiler does.
+/// sources. The build compares the signatures with the arguments in each GPU image. An image may
+/// have different arguments, for example because an `#ifdef` widens a parameter. In this case, the
+/// build prints a warning, and a call of the kernel does not compile. Signatures are unknown for
+/// kernels in supplied images, and for kernels that nvcc compiles unless build.rs calls
+/// `clang_signatures(true)`. If the pack has only images for the CPU, clang reads the source like
+/// the C++ compiler.
 ///
 /// Builds without clang (`OFFLOAD_SKIP=1`, docs.rs, or only the target `cpu`) use the signatures of
 /// the package's prebuilt set. If no signature is known, the macro produces a compile error with
@@ -267,16 +267,16 @@ macro_rules! include_offload {
 /// ```
 ///
 /// In a declaration, `#[link_name = "_Z5scaleIfEvPT_i"]` gives the kernel's name in the images, and
-/// `mod affine { … }` names the module of the pack. A declared parameter is a
-/// [`Parameter`](trait@crate::Parameter): numbers, pointers, and structs that derive it. The
-/// compiler compares each parameter with the arguments in every image. If an image contradicts a
-/// declared type, the program does not compile. Images contain:
+/// `mod affine { … }` names the module of the pack. The type of a declared parameter is a
+/// [`Parameter`](trait@crate::Parameter): a number, a pointer, or a struct that derives this trait.
+/// The compiler compares each parameter with the arguments in every image. If an image contradicts
+/// a declared type, the program does not compile. Images contain:
 ///
 /// | image | contains |
 /// |---|---|
 /// | for any GPU | the kernel's name; the number, offsets and sizes of its arguments |
-/// | AMD code object | whether an argument is a pointer: an `f64` in its place is refused, but a `u64` with an address is accepted |
-/// | PTX | whether an argument is a floating-point number: an integer in its place is refused |
+/// | AMD code object | whether an argument is a pointer: an `f64` in a pointer's place is rejected, but a `u64` with an address is accepted |
+/// | PTX | whether an argument is a floating-point number: an integer in such a number's place is rejected |
 /// | for the CPU | nothing |
 ///
 /// Images do not contain the type that a pointer points to, nor whether the kernel may write
@@ -330,8 +330,8 @@ macro_rules! include_offload {
 /// }
 /// ```
 ///
-/// If there is no such instance, the call does not compile, and the message lists the instances.
-/// The generic function accepts the same arguments as the instance's function.
+/// If the template has no instance for the arguments, the call does not compile, and the message
+/// lists the instances. The generic function accepts the same arguments as the instance's function.
 ///
 /// | template argument | in Rust |
 /// |---|---|
@@ -423,8 +423,9 @@ macro_rules! include_offload {
 ///
 /// # Records by value
 ///
-/// GPUs get a copy of a record's bytes, even for a class with a destructor or a copy constructor:
-/// neither runs. On the CPU, the C++ calling convention treats some records differently:
+/// A GPU gets a copy of a record's bytes. If the record is a class with a destructor or a copy
+/// constructor, neither of these runs. On the CPU, the C++ calling convention treats some records
+/// differently:
 ///
 /// | source | a launch on the CPU |
 /// |---|---|
@@ -434,19 +435,19 @@ macro_rules! include_offload {
 ///
 /// # What is not checked
 ///
-/// A launch is still `unsafe`. The program has to make sure that pointers of the same type are not
+/// A launch is still `unsafe`. The program must ensure that pointers of the same type are not
 /// swapped, and that the memory is large enough and lives until the kernel has run. The device's
 /// image must have the kernel ([`PackImage::has_kernel`](crate::PackImage::has_kernel)).
 ///
 /// Functions for kernels from sources do not compile under `#![no_implicit_prelude]`, since their
-/// error messages need the prelude. Declared kernels do.
+/// error messages need the prelude. Functions for declared kernels do compile.
 #[macro_export]
 macro_rules! include_kernels {
     ($($tokens:tt)*) => { $crate::__expansion::include_kernels! { @ 5 $crate; $($tokens)* } };
 }
 
 /// Expands to the first items on systems whose linker defines symbols for the start and the end of
-/// a section, and to the items after `else` on all other systems. `linked_packs` needs these
+/// a section. On all other systems, expands to the items after `else`. `linked_packs` needs these
 /// symbols to list the retained packs.
 #[doc(hidden)]
 #[macro_export]

@@ -96,17 +96,17 @@
 //! | `run`, which is on by default | [`mod@run`]; needs std |
 //! | `macros`, which is on by default | [`include_offload!`], the options and declared kernels of [`include_kernels!`], the derive of [`Parameter`](trait@Parameter). Without this feature, only `include_kernels!("saxpy")` is available, and the Rust parser (`syn`) is not compiled |
 //! | `half` | `f16` and `bf16` from the crate `half` as arguments, by value and in buffers |
-//! | `cudarc` | `CudaSlice`, `CudaView` and `CudaViewMut` from the crate `cudarc` as arguments; enables `run`. `BufferEvent` documents how launches are ordered with cudarc's work |
+//! | `cudarc` | `CudaSlice`, `CudaView` and `CudaViewMut` from the crate `cudarc` as arguments; enables `run`. `BufferEvent` documents how launches are ordered relative to cudarc's work |
 //! | `zstd`, `zlib`, or both as `compression` | [`PackImage::decompress`] for packs that are [`Compressed`]; needs std |
 //! | `files` | files that are embedded by their paths: `include_offload!(path = …)` and `include_kernels!(path = …)` |
 //!
-//! The feature `cudarc` supports cudarc 0.19, the newest version. A program that uses it also
-//! depends on cudarc and chooses cudarc's own features, such as the version of CUDA. Before version
-//! 1.0, a minor release of this crate may move the feature to a newer cudarc. The previous version
-//! then remains available as a feature with its number: `cudarc-0_19`.
+//! The feature `cudarc` supports cudarc 0.19, the newest version. A program that uses the feature
+//! also depends on cudarc and chooses cudarc's own features, such as the version of CUDA. Before
+//! version 1.0, a minor release of this crate may move the feature to a newer cudarc. The previous
+//! version then remains available as a feature with its number: `cudarc-0_19`.
 //!
-//! The crate `offload-format` reads the files. This crate re-exports its module [`mod@select`]; its
-//! module `target` documents the names of targets.
+//! The crate `offload-format` reads the files, and its module `target` documents the names of
+//! targets. This crate re-exports the module [`mod@select`] from there.
 #![no_std]
 // Unsafe code is allowed for three purposes: the list of packs (memory between two symbols that the
 // linker defines), kernel arguments (which can have any type), and driver calls.

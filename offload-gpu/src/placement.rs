@@ -7,8 +7,9 @@
 //! The user's crate compiles under `#![forbid(unsafe_code)]`, because the unsafe code is in a macro
 //! of a different crate.
 //!
-//! Only expansions call these macros, with values that the build script or the procedural macro has
-//! checked: symbols and libraries of a pack, and names of sections that contain plain bytes.
+//! Only expansions call these macros. The build script or the procedural macro has checked the
+//! values that they pass: symbols and libraries of a pack, and names of sections that contain plain
+//! bytes.
 
 use crate::pack::{Form, KernelPack};
 
@@ -32,7 +33,7 @@ pub const unsafe fn trusted<F: Form>(pack: KernelPack<F>) -> KernelPack<F> {
 macro_rules! pack_symbol {
     ($pack:ident: $size:literal, $symbol:literal, $library:literal $(, modifiers = $modifiers:literal)?) => {
         // SAFETY: the symbol's name contains a hash of the pack's content, and the build script
-        // wrote as many bytes as the index says. If the program links, the bytes therefore have
+        // wrote as many bytes as the index states. If the program links, the bytes therefore have
         // this type.
         #[link(name = $library, kind = "static" $(, modifiers = $modifiers)?)]
         unsafe extern "C" {
@@ -40,8 +41,8 @@ macro_rules! pack_symbol {
             safe static LINKED: [$crate::__expansion::core::primitive::u8; $size];
         }
         // Code refers to the pack through this static, which rustc exports: the library's symbol is
-        // invisible to other shared objects. A shared object refers to the pack if it links this
-        // crate as a `dylib` and inlines a function that contains the expansion.
+        // invisible to other shared objects. A shared object needs the pack if it links this crate
+        // as a `dylib` and inlines a function that contains the expansion.
         static $pack: &[$crate::__expansion::core::primitive::u8; $size] = &LINKED;
     };
 }
@@ -57,9 +58,9 @@ macro_rules! track_from_disk {
     };
 }
 
-/// Puts a file's bytes into an aligned static, in the named section if one is given: the first name
-/// is for ELF and COFF, the second for Mach-O. With `used`, the program contains the static even if
-/// no code refers to it.
+/// Puts a file's bytes into an aligned static, in a named section if names are given. The first
+/// name is for ELF and COFF, the second for Mach-O. With `used`, the program contains the static
+/// even if no code refers to it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! placed_file {
@@ -67,8 +68,8 @@ macro_rules! placed_file {
         #[repr(C, align($align))]
         struct Aligned([$crate::__expansion::core::primitive::u8; $size]);
         $(
-            // SAFETY: the bytes have no special meaning in this section: the procedural macro has
-            // checked its name.
+            // SAFETY: the bytes have no special meaning in this section, whose name the procedural
+            // macro has checked.
             #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = $section))]
             #[cfg_attr(target_vendor = "apple", unsafe(link_section = $macho))]
         )?
@@ -77,8 +78,8 @@ macro_rules! placed_file {
     };
 }
 
-/// Adds a pack to the program's list. The entry keeps the pack in the program, so this is only for
-/// packs with `retain`.
+/// Adds a pack to the program's list. The entry keeps the pack in the program, so only packs with
+/// `retain` are listed.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! list_pack {
@@ -92,8 +93,8 @@ macro_rules! list_pack {
     };
 }
 
-/// Registers a pack's bundles with HIP's runtime before `main`, as objects from clang do: the
-/// section `.hipFatBinSegment` contains a wrapper for each bundle, and a constructor passes the
+/// Registers a pack's bundles with HIP's runtime before `main`, as objects from clang do. The
+/// section `.hipFatBinSegment` contains a wrapper for each bundle. A constructor passes the
 /// wrappers and the names of the kernels to the runtime.
 #[doc(hidden)]
 #[macro_export]
@@ -114,7 +115,7 @@ macro_rules! register_bundles {
             static $handle: $crate::__expansion::core::sync::atomic::AtomicPtr<*mut $crate::__expansion::core::ffi::c_void> =
                 $crate::__expansion::core::sync::atomic::AtomicPtr::new($crate::__expansion::core::ptr::null_mut());
             static $registered: $crate::__expansion::Kernels = {
-                // The address of each byte identifies a kernel; its value is not used.
+                // The address of each byte identifies a kernel. The byte's value is not used.
                 static ADDRESSES: [$crate::__expansion::core::primitive::u8; $count] = [0; $count];
                 $crate::__expansion::Kernels { names: &[$($name),*], addresses: &ADDRESSES }
             };
@@ -156,7 +157,7 @@ macro_rules! register_bundles {
                             (&raw const $registered.addresses[$at]).cast(),
                             $c_name.as_ptr().cast(),
                             $c_name.as_ptr().cast(),
-                            // `MAX` means no limit on the threads of a block; null pointers request
+                            // `MAX` means no limit on the threads of a block. Null pointers request
                             // no results.
                             $crate::__expansion::core::primitive::u32::MAX,
                             $crate::__expansion::core::ptr::null_mut(),
@@ -195,15 +196,15 @@ macro_rules! register_bundles {
 #[macro_export]
 macro_rules! new_variable {
     ($module:expr, $symbol:expr) => {
-        // SAFETY: the expansion derives both types from one type in the source: the second is the
+        // SAFETY: the expansion derives both types from one type in the source. The second is the
         // item type of the first.
         unsafe { $crate::__expansion::Variable::new($module, $symbol) }
     };
 }
 
 /// Implements the traits of a struct that an expansion declares: those of arguments, `Default`, and
-/// those of values in buffers. `plain` marks a struct without padding and addresses, `bytes` any
-/// other.
+/// those of values in buffers. `plain` marks a struct without padding and addresses, and `bytes`
+/// marks any other struct.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! impl_record {
@@ -248,7 +249,7 @@ macro_rules! override_field {
 macro_rules! impl_buffer_item {
     (plain $record:ident) => {
         // SAFETY: the fields are numbers, and arrays and structs of these, without padding. The
-        // fields are at the offsets of C.
+        // fields are at the offsets that C gives them.
         unsafe impl $crate::__expansion::bytemuck::Zeroable for $record {}
         // SAFETY: as above.
         unsafe impl $crate::__expansion::bytemuck::Pod for $record {}

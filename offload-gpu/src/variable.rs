@@ -37,7 +37,7 @@ use core::marker::PhantomData;
 pub struct Variable<'pack, T, Item = T, F: Form = Plain> {
     module: Module<'pack, F>,
     symbol: &'pack str,
-    /// This value does not access the variable in this process, so any thread may use the value.
+    /// A `Variable` contains no `T` or `Item`, so any thread may use it.
     of: PhantomData<fn() -> (T, Item)>,
 }
 
@@ -132,7 +132,7 @@ hidden! {
 }
 
 hidden! {
-    /// Targets have different types for this variable.
+    /// The variable's type differs between targets.
     Differs, HasOneType:
     "host code cannot access the variable `{Self}`: its type differs between targets",
     "no single type fits all images",

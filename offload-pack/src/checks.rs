@@ -1,6 +1,7 @@
-//! Checks of kernels on the CPU: their names, their variables, and the description in an image.
+//! Checks of kernels on the CPU: the checks' names, their environment variables, and the
+//! description in an image.
 //!
-//! With `OFFLOAD_CPU_CHECK`, a build script makes an image that checks its kernels with a
+//! With `OFFLOAD_CPU_CHECK`, a build script builds an image that checks its kernels with a
 //! sanitizer. offload-gpu loads such images, and `cargo offload test` runs programs with them.
 
 use alloc::borrow::ToOwned;
@@ -10,15 +11,16 @@ use core::fmt;
 
 /// The environment variables of checks.
 pub mod variables {
-    /// The check to make in images for the CPU. Build scripts read this variable.
+    /// The check to build into images for the CPU. Build scripts read this variable.
     pub const CHECK: &str = "OFFLOAD_CPU_CHECK";
-    /// Which check to report if an image makes two. `offload/check_reports.h` reads this variable.
+    /// Which check's findings to report if an image performs two checks. `offload/check_reports.h`
+    /// reads this variable.
     pub const CHECK_ONLY: &str = "OFFLOAD_CPU_CHECK_ONLY";
     /// The number of lanes in a warp in images for the CPU: 32 or 64. Build scripts read this
     /// variable.
     pub const LANES: &str = "OFFLOAD_CPU_LANES";
-    /// The file to which each launch adds a line. Checked images also write their findings to this
-    /// file (`offload/check_reports.h`).
+    /// The path of the launch log. Checked images also write their findings to this file
+    /// (`offload/check_reports.h`).
     pub const LOG: &str = "OFFLOAD_CPU_LOG";
     /// The [`Order`](super::Order) of blocks and threads.
     pub const ORDER: &str = "OFFLOAD_CPU_ORDER";
@@ -26,7 +28,7 @@ pub mod variables {
     pub const TIME_LIMIT: &str = "OFFLOAD_CPU_TIME_LIMIT";
 }
 
-/// A check that an image for the CPU makes while its kernels run.
+/// A check that an image for the CPU performs while its kernels run.
 ///
 /// Source: the option `-fsanitize` of GCC and clang.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +113,7 @@ impl Check {
 /// Source: `offload_cpu_check` in `offload/checks.cpp`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedImage {
-    /// The check that the image makes.
+    /// The check that the image performs.
     pub check: Check,
     /// The libraries that must be loaded before all other libraries, separated by colons.
     pub libraries: String,

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | [`signature`] | the arguments of a kernel's launches, as Rust types |
 //! | [`pack_index`] | the file that describes a build script's pack to `include_offload!` |
-//! | [`checks`] | checks of kernels on the CPU: their names, their variables, and the description in an image |
+//! | [`checks`] | checks of kernels on the CPU: the checks' names, their environment variables, and the description in an image |
 //! | [`expansion`] | functions for the kernels of a pack, as Rust code |
 //!
 //! | feature | adds |

@@ -29,16 +29,16 @@
 //! The images of a module follow its `module` line. In a pack of bundles, a line `bundle` with the
 //! bundle's offset in bytes precedes the images. In a compressed pack, a line `stream` precedes the
 //! images. It contains the offset and size in bytes of the module's stream, the decompressed size,
-//! and `zstd` or `zlib`; offsets of images count from the start of the decompressed stream. An
+//! and `zstd` or `zlib`. Offsets of images then count from the start of the decompressed stream. An
 //! `image` line contains the target, the offset and size in bytes in the pack, the origin, and the
 //! kind with its details. The image's kernels follow, or the line `kernels unknown`. In names of
 //! kernels, a backslash, TAB and line ends are written `\\`, `\t`, `\n` and `\r`. After a kernel's
-//! name come the limits of its launches, and the offset, size in bytes and type of each argument,
-//! as far as the image contains this information. The signatures of a module's kernels follow its
-//! images, in the text form that the Rust module `signature` defines. If the build could not read
-//! the signatures, a line `signatures-unknown` with the reason replaces them. If the pack was not
-//! built, the line `absent` with the reason follows `name`, then `compressed` if the pack would be
-//! compressed, and then the pack's modules without images.
+//! name follow the limits of its launches, and the offset, size in bytes and type of each argument.
+//! The index contains only the limits and arguments that the image contains. The signatures of a
+//! module's kernels follow its images, in the text form that the Rust module `signature` defines.
+//! If the build could not read the signatures, a line `signatures-unknown` with the reason replaces
+//! them. If the pack was not built, the line `absent` with the reason follows `name`. Then come the
+//! line `compressed`, if the pack would be compressed, and the pack's modules without images.
 
 mod interface;
 mod kernel;
@@ -117,7 +117,7 @@ impl PackIndex {
 pub struct IndexModule {
     /// The module's name.
     pub name: String,
-    /// The offset in bytes of the module's bundle from the start of the pack; `None` if the pack
+    /// The offset in bytes from the start of the pack to the module's bundle; `None` if the pack
     /// has no bundles or the module has no images.
     pub bundle: Option<u64>,
     /// The location of the module's stream, if the pack is compressed.
@@ -132,7 +132,7 @@ pub struct IndexModule {
 }
 
 impl IndexModule {
-    /// Makes a module without images.
+    /// Creates a module without images.
     #[inline]
     pub fn new(name: String) -> Self {
         let (images, signatures) = (Vec::new(), Signatures::default());

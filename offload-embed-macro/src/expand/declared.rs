@@ -14,10 +14,10 @@ use syn::ext::IdentExt;
 use syn::{Error, Result};
 
 /// Returns the kernels that the program declares in a module, and the items in the program's scope
-/// that their code uses.
+/// that the kernels' code uses.
 ///
-/// Returns an error if no image has a declared kernel, or if the kernel has a different number of
-/// arguments in an image.
+/// Returns an error if no image contains a declared kernel, or if the number of arguments in an
+/// image differs from the declaration.
 pub(super) fn of(
     expansion: &TokenStream,
     module: &IndexModule,
@@ -65,7 +65,7 @@ fn declared(kernel: &Declaration) -> Declared {
     Declared { signature, attributes: attributes.to_string() }
 }
 
-/// Returns the name for the type of a parameter, counted from 0.
+/// Returns the name of the alias for a parameter's type. Parameters are counted from 0.
 fn alias(kernel: &Declaration, at: usize) -> Ident {
     format_ident!("__offload_type_{}_of_{}", at + 1, kernel.name.unraw())
 }
@@ -97,7 +97,8 @@ struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// Returns the types of a kernel's parameters, the parameters' layout, and their checks.
+    /// Returns the items for a kernel: aliases of the parameters' types, the parameters' layout,
+    /// and the checks.
     fn items(&self, kernel: &Declaration, declared: &Declared) -> Result<TokenStream> {
         self.check_name(kernel)?;
         let symbol = &declared.signature.symbol;
@@ -157,7 +158,7 @@ impl Program<'_> {
         })
     }
 
-    /// Returns an error if the images are known, but none has the kernel.
+    /// Returns an error if any image lists its kernels, but no image lists this kernel.
     fn check_name(&self, kernel: &Declaration) -> Result<()> {
         let symbol = kernel.symbol();
         let images = &self.module.images;
@@ -180,8 +181,8 @@ impl Program<'_> {
     }
 }
 
-/// Returns whether a pointer to `c_void`, which accepts pointers to any type, is mutable; `None`
-/// for all other types.
+/// For a pointer to `c_void`, which accepts pointers to any type, returns whether the pointer is
+/// mutable. Returns `None` for all other types.
 fn pointer_to_void(ty: &TokenStream) -> Option<bool> {
     let tokens: Vec<TokenTree> = ty.clone().into_iter().collect();
     let is =
@@ -198,8 +199,8 @@ fn pointer_to_void(ty: &TokenStream) -> Option<bool> {
     is_void.then(|| is(mutability, "mut"))
 }
 
-/// Returns a call of a function that runs a check at compile time. If it fails, the compiler's
-/// message points at the code from the first span to the second.
+/// Returns an item that calls a check function at compile time. If the check fails, the compiler's
+/// message points to the code from the first span to the second.
 pub(super) fn checked(
     expansion: &TokenStream,
     function: &str,
@@ -214,8 +215,8 @@ pub(super) fn checked(
     quote! { const _: () = #call #group; }
 }
 
-/// Returns an identifier for an item that represents a name in messages. Its span is the macro
-/// call, not the name in the user's source.
+/// Returns an identifier for an item that represents a name in messages. The identifier's span is
+/// the macro call, not the name in the user's source.
 fn marker(name: &Ident) -> Ident {
     let mut marker = name.clone();
     marker.set_span(Span::call_site());
@@ -258,7 +259,7 @@ fn check_count(
     Ok(())
 }
 
-/// Returns the first names of a list, and how many more there are.
+/// Returns the first names of a list, and the number of the remaining names.
 pub(super) fn list(names: &[&str]) -> String {
     const MOST: usize = 8;
     let first: Vec<String> = names.iter().take(MOST).map(|name| format!("\"{name}\"")).collect();

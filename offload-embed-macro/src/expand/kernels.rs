@@ -24,10 +24,10 @@ pub(crate) struct Pack<'a> {
 }
 
 /// Returns the items for a pack. Kernels that the program declares replace their known signatures.
-/// `hidden` is the path of the hidden module of the crate `offload-gpu`.
+/// `hidden` is the path of `offload-gpu`'s hidden module.
 ///
-/// Returns an error if the pack lacks a declared kernel, or has it with a different number of
-/// parameters.
+/// Returns an error if the pack lacks a declared kernel, or if a declared kernel has a different
+/// number of parameters in the pack.
 pub(crate) fn kernels(
     pack: Pack<'_>,
     options: &Options,

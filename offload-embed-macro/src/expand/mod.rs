@@ -60,12 +60,12 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
 }
 
 /// Returns the type parameter of `KernelPack`: `Compressed` if the pack is compressed or the option
-/// is set, otherwise `Plain`.
+/// `compressed` is set, otherwise `Plain`.
 fn form(options: &Options, is_compressed: bool) -> &'static str {
     if is_compressed || options.compressed.is_some() { "Compressed" } else { "Plain" }
 }
 
-/// Returns a pack that is read on first use.
+/// Returns the expression for a pack that the program reads from disk on first use.
 fn on_disk(pack: &PackIndex, form: &str, folder: &Path) -> String {
     let (name, section, folder) = (&pack.name, pack.section.elf_name(), folder.to_string_lossy());
     // The program compares this index with the index that it reads from disk.
@@ -81,8 +81,8 @@ fn on_disk(pack: &PackIndex, form: &str, folder: &Path) -> String {
     )
 }
 
-/// Returns the entry of a pack in the program's list. The entry keeps the pack in the program, so
-/// only packs with `retain` are listed.
+/// Returns the code for a pack's entry in the program's list of packs. The entry keeps the pack in
+/// the program, so only packs with `retain` are listed.
 pub(crate) fn listed(name: &str, pack: &str) -> String {
     let room = name.len().next_multiple_of(8);
     format!("__offload::list_pack!({room}, {pack}, {name:?});\n")

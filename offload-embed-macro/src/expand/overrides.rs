@@ -1,5 +1,5 @@
-//! Types of the program that replace kernels' structs: names for the types, and checks of their
-//! layouts against the structs'.
+//! Types of the program that replace kernels' structs: aliases of the types, and checks that
+//! compare the types' layouts with those of the structs.
 
 use super::declared::{checked, list};
 use crate::declaration::ends;
@@ -43,7 +43,7 @@ impl Override {
     }
 }
 
-/// Returns a name for each type of the program, and checks of the types.
+/// Returns an alias for each type of the program, and the checks of these types.
 ///
 /// Returns an error if no kernel of the pack uses the struct that a type replaces, or if two types
 /// replace the same struct.
@@ -93,7 +93,7 @@ pub(super) fn of_module(overrides: &[Override], module: &Module<'_>) -> Vec<expa
     replaced.collect()
 }
 
-/// Returns the name of the type with this number in the pack's scope.
+/// Returns the alias, in the pack's scope, of the type with this number.
 fn alias(number: usize) -> Ident {
     format_ident!("__offload_override_{number}")
 }
@@ -220,7 +220,7 @@ fn layout(ty: &Type, records: &[Record], expansion: &TokenStream) -> TokenStream
             }
             let bytes = record.and_then(|record| record.size).map_or(0, |size| size.bytes);
             let bytes = Literal::u64_unsuffixed(bytes);
-            // The fields of other records are unknown.
+            // If the record's fields are unknown, the list is empty.
             let mut fields = TokenStream::new();
             for field in record.and_then(|it| it.content.fields()).unwrap_or_default() {
                 let offset = Literal::u64_unsuffixed(field.offset);

@@ -1,5 +1,5 @@
-//! The option `register`: data that registers the bundles with HIP's runtime before `main`, as in
-//! clang's objects.
+//! The option `register`: data that registers the bundles with HIP's runtime before `main`, like
+//! the data in clang's objects.
 
 use offload_format::section::SectionNames;
 use offload_pack::pack_index::IndexModule;

@@ -1,5 +1,5 @@
-//! Errors of files that are given by their paths. Each message contains the attempted action, the
-//! cause and advice.
+//! Errors about files that are embedded by their paths. Each message contains the attempted action,
+//! the cause and advice.
 
 use crate::suggest;
 use std::fmt;

@@ -53,7 +53,7 @@ pub(super) fn value(file: &File, options: &Options) -> TokenStream {
     });
     let value = match &options.trusts_cpu {
         None => value,
-        // The block has the user's span, so that the compiler refuses it under
+        // The block has the user's span, so that the compiler rejects the block under
         // `forbid(unsafe_code)`.
         Some(word) => {
             let mut block = Group::new(Delimiter::Brace, quote! { __offload::trusted(#value) });

@@ -31,8 +31,8 @@ pub(super) struct Images<'a> {
 }
 
 impl<'a> Images<'a> {
-    /// Reads the images of the file with this name. The error describes the problem in words that
-    /// follow the file's path.
+    /// Reads the images of the file with this name. The error completes a sentence that starts with
+    /// the file's path.
     pub(super) fn of(file: &[u8], name: &'a str) -> Result<(ContainerKind, Self), String> {
         let kind = kind(file)?;
         let inventory = Inventory::of(file, LIMIT);
@@ -80,7 +80,7 @@ impl<'a> Images<'a> {
         Ok((kind, images))
     }
 
-    /// Returns the number of the module with this name.
+    /// Returns the index of the module with this name, and adds the module if it is missing.
     fn module(&mut self, name: &str, bundle: Option<u64>) -> usize {
         let found = self.modules.iter().position(|module| module.name == name);
         found.unwrap_or_else(|| {
@@ -145,8 +145,8 @@ impl<'a> Images<'a> {
         data: &[u8],
     ) -> Option<(String, PackImageKind<String>)> {
         let named = image.target_id.as_deref();
-        // In bundles, host code is only for compilers; in an offload binary, it is a shared object,
-        // the image for the CPU.
+        // In bundles, host code is only for compilers. In an offload binary, host code is a shared
+        // object: the image for the CPU.
         let triple = image.triple.as_deref().filter(|_| container == ContainerKind::OffloadBinary);
         let whom = named.unwrap_or("an unnamed target");
         let header = match ImageHeader::parse(data) {
@@ -194,8 +194,8 @@ fn kernels(image: &[u8]) -> Option<Vec<IndexKernel>> {
     Some(IndexKernel::in_order(Kernels::parse(image).ok()?))
 }
 
-/// Returns the kind of the file, or the reason why it is not embedded, in words that follow its
-/// path.
+/// Returns the kind of the file, or the reason why the file is not embedded. The reason completes a
+/// sentence that starts with the file's path.
 fn kind(file: &[u8]) -> Result<ContainerKind, String> {
     if file.is_empty() {
         return Err("is empty: generate it before the build".to_owned());
@@ -215,7 +215,7 @@ fn kind(file: &[u8]) -> Result<ContainerKind, String> {
     Err(format!("is {what}: extract its device code with `cargo offload extract`"))
 }
 
-/// Returns the kind of a file without a container, or the reason why it is not embedded.
+/// Returns the kind of a file without a container, or the reason why the file is not embedded.
 fn image(file: &[u8]) -> Result<ContainerKind, String> {
     let why_not = match ImageHeader::parse(file).map(|header| header.kind()) {
         Ok(ImageKind::SpirV) => {

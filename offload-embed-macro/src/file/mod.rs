@@ -32,8 +32,9 @@ use syn::LitStr;
 
 /// Reads the file at the path that the user wrote, and returns the expression that embeds it.
 pub(crate) fn embedded(path: &LitStr, options: &Options) -> syn::Result<Embedded> {
-    // A path is relative to the source file with its literal. The call of this macro is in a file
-    // of the crate `offload-gpu`, not in the user's file.
+    // A path is relative to the source file that contains the path's literal. The span of this
+    // macro's call does not help: it is in a file of the crate `offload-gpu`, not in the user's
+    // file.
     let source = path.span().unwrap().local_file();
     let file = read(&path.value(), source, options.retain.is_some());
     let file = file.map_err(|error| syn::Error::new(path.span(), error))?;
@@ -54,7 +55,7 @@ struct File {
     modules: Vec<IndexModule>,
     /// The reason why the images are unknown; `None` if they are known.
     closed: Option<&'static str>,
-    /// The name of a symbol in an image for the CPU that all loaded images would share.
+    /// The name of a symbol that all loaded images for the CPU would share, if an image has one.
     unique_symbol: Option<String>,
 }
 
@@ -68,7 +69,7 @@ fn section_of(kind: ContainerKind) -> Option<SectionNames> {
     }
 }
 
-/// Returns the description of this kind of file in messages.
+/// Returns the description of this kind of file, for messages.
 fn words(kind: ContainerKind, is_ptx: bool) -> &'static str {
     match kind {
         ContainerKind::Bundle => "an offload bundle",
@@ -113,7 +114,7 @@ fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Result<File, 
         }
     };
     let (size, is_ptx) = (bytes.len() as u64, ImageKind::of(&bytes).is_ptx());
-    // clang writes PTX into files with the extension `.s`; these can be embedded.
+    // clang writes PTX into files with the extension `.s`. Such a file can be embedded.
     if is_source && !is_ptx {
         return Err(Error::Source(path));
     }
@@ -127,8 +128,8 @@ fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Result<File, 
     Ok(File { path, name, size, kind, is_ptx, modules, closed, unique_symbol })
 }
 
-/// Resolves a path, and returns advice in case the file is missing. The path is relative to the
-/// source file that calls the macro, absolute, or in a folder from a variable of Cargo.
+/// Resolves a path, and returns advice in case the file is missing. The path is absolute, is
+/// relative to the source file that calls the macro, or starts with a variable that Cargo sets.
 fn place(path: &str, source: Option<PathBuf>) -> Result<(PathBuf, &'static str), Error> {
     if let Some(rest) = path.strip_prefix('$') {
         let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));

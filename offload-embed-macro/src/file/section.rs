@@ -10,8 +10,8 @@ use super::section_of;
 use offload_format::inventory::ContainerKind;
 
 /// The first words of section names that have a meaning to ELF and COFF linkers, loaders,
-/// unwinders, debuggers, and the runtimes of languages and vendors: `init` for `.init_array`.
-/// [`device`] returns the sections of vendors that programs may choose.
+/// unwinders, debuggers, and the runtimes of languages and vendors. For example, `init` stands for
+/// `.init_array`. [`device`] recognizes the vendors' sections that programs may choose.
 const TAKEN: [&str; 72] = [
     "00cfg",
     "ARM",
@@ -125,7 +125,7 @@ pub(super) fn check(name: &str) -> Result<(), String> {
     } else if let Some((segment, section)) =
         name.split_once(',').filter(|(a, b)| is_word(a) && is_word(b))
     {
-        // Refuse a second comma: a section type would follow it, such as that of a list of
+        // Reject a second comma: a section type would follow it, such as the type for a list of
         // functions to call.
         if segment.len() > 16 || section.len() > 16 {
             return Err(format!(
@@ -138,7 +138,8 @@ pub(super) fn check(name: &str) -> Result<(), String> {
         let rest = name
             .strip_prefix('.')
             .filter(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()));
-        // Refuse a `$`: for Windows linkers, a position within the section would follow it.
+        // Reject a `$`: Windows linkers interpret the text after it as a position within the
+        // section.
         let rest = rest
             .filter(|rest| rest.bytes().all(|c| c.is_ascii_alphanumeric() || b"_.-".contains(&c)));
         let Some(rest) = rest else {

@@ -6,8 +6,8 @@ use core::any::TypeId;
 #[cfg(feature = "half")]
 use half::{bf16, f16};
 
-/// A type in device memory for which a program may use `T`: the type itself, or a type with the
-/// same representation.
+/// A type in device memory in place of which a program may use `T`. Either both types are the same,
+/// or they have the same representation.
 ///
 /// | for a kernel's pointer to | pointers to and buffers of these types are also accepted |
 /// |---|---|
@@ -16,10 +16,10 @@ use half::{bf16, f16};
 /// | [`F8E4M3`](crate::types::F8E4M3) and similar types | `u8` |
 /// | [`Bool`](crate::types::Bool) | `u8`, `bool` |
 ///
-/// For such a pointer, the compiler cannot infer the type of `ptr::null()`: pass `None`.
+/// For such a pointer, the compiler cannot infer the type of `ptr::null()`, so pass `None` instead.
 ///
 /// Programs cannot implement this trait. To use a type of the program for a kernel's struct, name
-/// it in [`include_kernels!`](crate::include_kernels), which compares the fields:
+/// the type in [`include_kernels!`](crate::include_kernels), which compares the fields:
 ///
 /// ```compile_fail,E0277
 /// struct Half(u16);
@@ -36,7 +36,8 @@ impl<T> private::Sealed<T> for T {}
 
 impl<T> Alike<T> for T {}
 
-/// Takes pairs of a kernel's type and a different type that may be passed for it, even by value.
+/// Implements the traits for pairs of types: a kernel's type, and a different type that may be
+/// passed for it, even by value.
 macro_rules! alike_values {
     ($($(#[$feature:meta])? $wanted:ident $value:ident;)*) => {
         $(
@@ -64,8 +65,8 @@ macro_rules! alike_values {
             of == TypeId::of::<bool>() && wanted == TypeId::of::<Bool>()
         }
 
-        /// Whether `wanted` is a pointer to a different type, in place of which `of` may be used.
-        /// `is_mutable` is set if the program's pointer is mutable.
+        /// Whether `wanted` points to a different type that `of` may replace. `is_mutable` is set
+        /// if the program's pointer is mutable.
         #[inline]
         pub(super) fn points_to_alike(of: TypeId, is_mutable: bool, wanted: TypeId) -> bool {
             $($(#[$feature])? if is_pair::<$wanted, $value>(of, is_mutable, wanted) { return true; })*

@@ -22,7 +22,7 @@ use core::ptr;
 /// | a struct | the struct of the same name in the module of the kernel's function |
 /// | `const T *` | `*const T`, `*mut T`, a reference to a [`DeviceBuffer`] of `T`, `None` for null |
 /// | `T *` | `*mut T`, a mutable reference to a [`DeviceBuffer`] of `T`, `None` for null |
-/// | `const void *`, `void *` | the same, for any `T` |
+/// | `const void *`, `void *` | the same as for `const T *` and `T *`, for any `T` |
 ///
 /// For a pointer to `T`, pointers to the types that are [`Alike`] are also accepted. A C++
 /// reference is passed as a pointer.
@@ -63,8 +63,8 @@ pub trait Stored: Copy {
     /// Whether the value is an address.
     const IS_POINTER: bool = false;
 
-    /// Returns whether the value may be passed for a parameter of the type with this ID. This is
-    /// the run-time form of the implementations of [`Argument`].
+    /// Returns whether the value may be passed for a parameter of the type with this ID. At run
+    /// time, this function replaces the implementations of [`Argument`].
     fn fits(wanted: TypeId) -> bool
     where
         Self: 'static,
@@ -72,8 +72,8 @@ pub trait Stored: Copy {
         wanted == TypeId::of::<Self>()
     }
 
-    /// Returns whether the value is a `const` address that would fit a parameter of this type if it
-    /// were mutable.
+    /// Returns whether the value is a `const` address that would fit a parameter of this type if
+    /// the address were mutable.
     #[cfg(feature = "cudarc")]
     fn fits_mutable(_wanted: TypeId) -> bool
     where
@@ -82,8 +82,8 @@ pub trait Stored: Copy {
         false
     }
 
-    /// Returns the bit for an argument with this number, counted from 0, if it is an address of the
-    /// size of a `usize`; otherwise 0. Only the first 64 arguments have bits.
+    /// If the value is an address of the size of a `usize`, returns the bit for the argument with
+    /// this number, counted from 0. Otherwise, returns 0. Only the first 64 arguments have bits.
     fn address_bit(number: usize) -> u64 {
         let is_address = Self::IS_POINTER && size_of::<Self>() == size_of::<usize>();
         if is_address && number < 64 { 1 << number } else { 0 }
@@ -126,8 +126,8 @@ impl<T> Stored for *mut T {
     }
 }
 
-/// A pointer that may be null, from an `Option`. It is accepted only for pointers to exactly this
-/// type.
+/// A pointer from an `Option`, which may be null. The pointer is accepted only for pointers to
+/// exactly this type.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 #[repr(transparent)]
@@ -155,7 +155,7 @@ impl_stored_or_null! {
     mut AnyMut;
 }
 
-/// An argument for parameter `NUMBER`, called `Name`, of the declared kernel `Kernel`: the
+/// An argument for parameter `NUMBER`, called `Name`, of the declared kernel `Kernel`. The
 /// parameter has `BYTES` bytes. Only macro expansions use it.
 #[diagnostic::on_unimplemented(
     message = "parameter {NUMBER}, `{Name}`, of the kernel `{Kernel}` is `{T}` ({BYTES} bytes): `{Self}` cannot be passed",
@@ -207,8 +207,9 @@ pub trait DeviceBuffer {
         DeviceId::UNKNOWN
     }
 
-    /// Whether the buffer is from cudarc. cudarc's own launches also accept `&out` for memory that
-    /// a kernel writes.
+    /// Whether the buffer has a type of cudarc. For such a buffer,
+    /// [`NamedKernel`](crate::NamedKernel) also accepts `&out` for memory that a kernel writes,
+    /// like cudarc's own launches.
     #[cfg(feature = "cudarc")]
     #[doc(hidden)]
     const IS_OF_CUDARC: bool = false;

@@ -18,7 +18,7 @@ pub struct Declaration {
     pub layout: ParameterLayout,
 }
 
-/// A kernel's argument as an image describes it. Numbers are in bytes.
+/// A kernel's argument as an image describes it. Offsets and sizes are in bytes.
 #[derive(Debug)]
 pub struct Recorded {
     /// The target of the image.
@@ -36,7 +36,7 @@ pub struct Recorded {
     pub may_be_moved: bool,
 }
 
-/// Compares parameter number `at`, counted from 0, with the record in each image.
+/// Compares parameter number `at`, counted from 0, with its record in each image.
 ///
 /// # Panics
 /// Panics if the record in an image contradicts the declared type.
@@ -53,8 +53,8 @@ pub const fn check<const N: usize>(declaration: &Declaration, images: &[[Recorde
 
 impl<const N: usize> Layout<N> {
     /// Whether all of these images have the arguments at the offsets in this layout. With PTX, the
-    /// result is false for alignments above `NVIDIA_PARAMETERS_ALIGN`, since these make the offsets
-    /// depend on the GPU.
+    /// result is false for alignments above `NVIDIA_PARAMETERS_ALIGN`, since such alignments make
+    /// the offsets depend on the GPU.
     pub const fn is_of_all(&self, images: &[[Recorded; N]], has_ptx: bool) -> bool {
         let mut i = 0;
         while i < N {
@@ -146,8 +146,8 @@ mod tests {
     #[test]
     #[cfg_attr(target_arch = "x86", ignore = "numbers of 8 bytes are aligned to 4 there")]
     fn what_may_be_right_is_accepted() {
-        // An image's record can match several declared types: an integer may contain an address or
-        // the bits of a floating-point number, and a struct or an array may contain a pointer.
+        // An image's record can match several declared types. An integer may contain an address or
+        // the bits of a floating-point number. A struct or an array may contain a pointer.
         for image in [IMAGE, Recorded { kind: ArgumentKind::Pointer, ..IMAGE }] {
             assert_eq!(problem_of::<u64>(&image), None);
             assert_eq!(problem_of::<*const f32>(&image), None);

@@ -3,8 +3,8 @@
 //! cudarc orders the work of its streams by two events of each buffer: the last read and the last
 //! write. Before a stream uses a buffer, it waits for these events. When the use ends, cudarc's
 //! guard is dropped, and records a new event. A guard is bound to one stream, but the stream of a
-//! call is not known before the launch. Therefore the buffer's own stream waits when the call is
-//! made, and the launch, instead of the guard, records the event on the launch's stream.
+//! call is not known before the launch. Therefore, the buffer's own stream waits when the call is
+//! created. The launch, instead of the guard, records the event, on the launch's stream.
 
 use super::argument::DeviceBuffer;
 use super::devices::DeviceId;
@@ -15,8 +15,8 @@ use alloc::sync::Arc;
 use core::mem;
 use offload_format::target::Vendor;
 
-/// Replaces a guard that was made for the buffer's own stream. Returns `None` if cudarc does not
-/// order the buffer's work.
+/// Replaces a guard that was created for the buffer's own stream, and returns the guard's event.
+/// Returns `None` if cudarc does not order the buffer's work.
 fn take_over(guard: SyncOnDrop<'_>, stream: &CudaStream) -> Option<BufferEvent> {
     let SyncOnDrop::Record(Some((event, _))) = &guard else { return None };
     let event = event.cu_event();
@@ -28,7 +28,7 @@ fn take_over(guard: SyncOnDrop<'_>, stream: &CudaStream) -> Option<BufferEvent> 
     BufferEvent::new(event.expose_provenance(), stream.cu_stream().expose_provenance())
 }
 
-/// Returns the GPU of a buffer, with the driver's number.
+/// Returns the buffer's GPU, by the number that the driver uses.
 fn device_id<T>(buffer: &impl DevicePtr<T>) -> DeviceId {
     let gpu = i32::try_from(buffer.stream().context().ordinal());
     match (Vendor::of_driver("cuda"), gpu) {

@@ -11,12 +11,13 @@ use offload_format::target::Vendor;
 /// A type that wraps a buffer returns the buffer's [`device_id`](crate::DeviceBuffer::device_id).
 /// This type needs the feature `run`.
 ///
-/// Source: `cuCtxEnablePeerAccess` (CUDA driver API) and `hipDeviceEnablePeerAccess` (HIP), which a
-/// kernel needs to use memory on a different device.
+/// Source: `cuCtxEnablePeerAccess` (CUDA driver API) and `hipDeviceEnablePeerAccess` (HIP). A
+/// kernel can use memory on a different device only after one of these calls.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceId(
-    /// The vendor's number, from 1, in the upper half and the device's number in the lower half; 0
-    /// if the device is unknown. rustc compiles less code for a single number.
+    /// The upper half is the vendor's number, counted from 1, and the lower half is the device's
+    /// number. The value is 0 if the device is unknown. rustc compiles less code for a single
+    /// number.
     u64,
 );
 

@@ -31,22 +31,22 @@ use core::num::NonZeroUsize;
 ///
 /// Launches on any stream take part in cudarc's ordering:
 ///
-/// - A launch runs after the work that cudarc has started with the buffer. On the buffer's own
-///   stream, the launch waits like cudarc's launches. On any other stream, such as the default
+/// - A launch runs after the work that cudarc has already started on the buffer. On the buffer's
+///   own stream, the launch waits like cudarc's launches. On any other stream, such as the default
 ///   stream, it waits for all work queued on the buffer's own stream.
-/// - Later work by cudarc with the buffer runs after the launch, and so does freeing the buffer.
+/// - Later cudarc work on the buffer runs after the launch, and so does the release of the buffer.
 ///   The buffer may be dropped as soon as the launch has returned.
 ///
 /// `&mut CudaView` is also accepted, since cudarc's own launches write through such views. cudarc
 /// and this crate treat the use as a read, so a later read on another stream does not wait for it.
 /// `slice_mut` returns a view for writing.
 ///
-/// The buffer has to exist when the call is launched. Make a new call for each launch, since
-/// waiting for other streams starts when the call is made. As in cudarc, nothing is ordered while
-/// the context has only its default stream, or after `disable_event_tracking`. In these cases, the
-/// program has to order its streams itself.
+/// The buffer has to exist when the call is launched. Create a new call for each launch: the
+/// buffer's stream starts to wait for other streams when the call is created. As in cudarc, nothing
+/// is ordered while the context has only its default stream, or after `disable_event_tracking`. In
+/// these cases, the program has to order its streams itself.
 ///
-/// This applies only to launches by this crate. A program that launches kernels itself with
+/// This order applies only to launches by this crate. A program that launches kernels itself with
 /// [`Call::pointers`](super::Call::pointers) passes addresses from `device_ptr` and keeps cudarc's
 /// guards.
 ///
@@ -82,7 +82,8 @@ use core::num::NonZeroUsize;
 /// Source: `DevicePtr`, `DevicePtrMut` and `SyncOnDrop` of cudarc.
 #[derive(Debug, Clone, Copy)]
 pub struct BufferEvent {
-    // Both fields are handles of the driver, stored as numbers to be `Send`, like cudarc's types.
+    // Both fields are driver handles, stored as numbers so that this type is `Send`, like cudarc's
+    // types.
     /// The `CUevent` for the buffer's last read or last write.
     event: NonZeroUsize,
     /// The `CUstream` that waits for earlier uses of the buffer.

@@ -56,10 +56,10 @@ use core::ptr;
 /// ```
 ///
 /// The compiler has checked the number and types of the arguments. A launch is still `unsafe`: the
-/// caller has to make sure that pointers of the same type are not swapped, and that the memory is
-/// large enough and lives until the kernel has run.
+/// caller must ensure that pointers of the same type are not swapped, and that the memory is large
+/// enough and lives until the kernel has run.
 ///
-/// `HAS_BUFFER` is false if the images have the arguments at different offsets: then no
+/// `HAS_BUFFER` is false if the images have the arguments at different offsets. In that case, no
 /// [`buffer`](Call::buffer) fits all images.
 #[derive(Clone, Copy)]
 pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_BUFFER: bool = true>
@@ -69,7 +69,8 @@ pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_B
     /// A bit for each of the first 64 arguments: set if the argument is an address of the size of a
     /// `usize`.
     pub(crate) addresses: u64,
-    /// The size of the arguments in bytes; other instances of a kernel template may need more.
+    /// The size of the arguments in bytes. It may be less than `BYTES`, since other instances of a
+    /// kernel template may need more.
     used: usize,
     /// The devices of the arguments that are buffers.
     #[cfg(feature = "run")]
@@ -97,8 +98,8 @@ fn store<T: Stored>(memory: &mut [MaybeUninit<u8>], value: T) {
     unsafe { ptr::write_unaligned(place.as_mut_ptr().cast::<T>(), value) };
 }
 
-/// The images of a kernel's module. `SAME` is true if all have the kernel's arguments at the same
-/// offsets.
+/// The images of a kernel's module. `SAME` is true if all images have the kernel's arguments at the
+/// same offsets.
 #[derive(Debug)]
 pub struct Images<const SAME: bool>;
 
@@ -115,7 +116,7 @@ impl HaveOneLayout for Images<true> {}
 impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     Call<N, BYTES, F, HAS_BUFFER>
 {
-    /// Makes a call whose arguments are not set yet. Only macro expansions use it.
+    /// Creates a call whose arguments are not set yet. Only macro expansions use it.
     #[doc(hidden)]
     pub fn new(kernel: Kernel<'static, F>, offsets: [usize; N]) -> Self {
         let arguments = Aligned([MaybeUninit::uninit(); BYTES]);
@@ -132,8 +133,8 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
         }
     }
 
-    /// Converts this call to the common type of the calls of all instances of a kernel template.
-    /// Only macro expansions use it.
+    /// Converts this call to the call type that all instances of a kernel template share. Only
+    /// macro expansions use it.
     ///
     /// # Panics
     /// Panics if the other type has less space for arguments.
@@ -192,8 +193,8 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// Returns the address of each argument, in order, for the parameter `kernelParams` of
     /// `cuLaunchKernel` and of `hipModuleLaunchKernel`.
     ///
-    /// The pointers point into this call: do not move or drop it until the launch has returned. A
-    /// launch only reads this memory.
+    /// The pointers point into this call: do not move or drop the call until the launch has
+    /// returned. A launch only reads this memory.
     pub fn pointers(&self) -> [*mut c_void; N] {
         self.offsets.map(|offset| self.arguments.0[offset..].as_ptr().cast_mut().cast())
     }

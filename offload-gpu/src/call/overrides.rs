@@ -15,7 +15,7 @@ pub struct Override {
     pub record: &'static str,
 }
 
-/// The size in bytes of a type or a field, with the type's alignment or the field's offset.
+/// The size in bytes and the alignment of a type, or the size and the offset of a field.
 #[derive(Debug, Clone, Copy)]
 pub struct Extent {
     /// The number of bytes.
@@ -33,8 +33,8 @@ pub struct OverrideField {
 }
 
 impl OverrideField {
-    /// Creates the field at this address. Only macro expansions use it. `_layout` is never called:
-    /// its return type, [`Known`] or [`Unknown`], shows whether the field's type is a
+    /// Describes the field at this address and offset. Only macro expansions use it. `_layout` is
+    /// never called: its return type, [`Known`] or [`Unknown`], shows whether the field's type is a
     /// [`Parameter`].
     pub const fn new<F, R: FieldLayout>(
         _: *const F,
@@ -46,7 +46,7 @@ impl OverrideField {
     }
 }
 
-/// A value whose method `layout` comes from [`UnknownField`], unless the type is a [`Parameter`].
+/// A value whose method `layout` comes from [`UnknownField`], unless `F` is a [`Parameter`].
 #[derive(Debug)]
 pub struct Probe<F>(PhantomData<F>);
 
@@ -68,11 +68,11 @@ pub trait UnknownField: Sized {
 
 impl<F> UnknownField for Probe<F> {}
 
-/// The known layout of a type.
+/// Represents the known layout of a type.
 #[derive(Debug)]
 pub struct Known<F>(PhantomData<F>);
 
-/// No known layout.
+/// Represents an unknown layout.
 #[derive(Debug)]
 pub struct Unknown;
 
@@ -145,12 +145,12 @@ struct Difference {
     at: usize,
 }
 
-/// The maximum number of structs in an array that are compared. The others usually repeat the first
+/// The maximum number of an array's structs to compare. Later structs usually repeat the first
 /// ones.
 const MOST_ITEMS: usize = 64;
 
-/// Returns the first number in a program's type that differs from the record. The type starts at
-/// this offset in the record.
+/// Returns the first number in a program's type that differs from the record. `at` is the offset at
+/// which the type starts in the record.
 #[inline]
 const fn difference(
     has: &ParameterLayout,

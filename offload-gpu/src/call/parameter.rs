@@ -17,10 +17,10 @@ use core::mem::MaybeUninit;
 /// }
 /// ```
 ///
-/// Derive it for structs that kernels take by value in declarations (`extern` in
-/// [`include_kernels!`](crate::include_kernels)), or that replace a kernel's structs (`use`). Each
-/// field, and each type parameter of a generic struct, has to be a `Parameter`, too. Enums without
-/// fields, which are integers in C++, can also derive it:
+/// Derive it for structs that declared kernels take by value (`extern` in
+/// [`include_kernels!`](crate::include_kernels)), and for structs that replace a kernel's structs
+/// (`use`). Each field, and each type parameter of a generic struct, has to be a `Parameter`, too.
+/// Enums without fields, which are integers in C++, can also derive it:
 ///
 /// ```
 /// # use offload_gpu::Parameter;
@@ -40,7 +40,7 @@ use core::mem::MaybeUninit;
 /// ```
 ///
 /// The struct has to be `repr(C)` or `repr(transparent)`, since otherwise Rust may reorder the
-/// fields. This does not compile:
+/// fields. The following struct does not compile:
 ///
 /// ```compile_fail
 /// #[derive(Clone, Copy, offload_gpu::Parameter)]
@@ -54,7 +54,7 @@ use core::mem::MaybeUninit;
 /// `#[offload(crate = ::gpu::offload_gpu)]`.
 ///
 /// Source: the sizes and alignments of C types, which are the same in code for the host, for AMD's
-/// GPUs and for NVIDIA's (LLVM's AMDGPUUsage, NVIDIA's CUDA C++ Programming Guide).
+/// GPUs and for NVIDIA's GPUs (LLVM's AMDGPUUsage, NVIDIA's CUDA C++ Programming Guide).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a kernel parameter",
     label = "not a number, a pointer or a struct that derives `Parameter`",
@@ -150,7 +150,7 @@ impl ParameterLayout {
         Self::of::<T>(name, ParameterKind::Bits)
     }
 
-    /// Returns the layout of a vector of such numbers.
+    /// Returns the layout of a vector of numbers that have the layout `number`.
     pub(crate) const fn of_vector<T>(name: &'static str, number: &'static Self) -> Self {
         Self::of::<T>(name, ParameterKind::Array(number))
     }

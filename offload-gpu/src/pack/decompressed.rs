@@ -61,7 +61,7 @@ impl<F: Form> PackImage<F> {
     /// decompress the bytes after the image, nor other modules. The result is not cached: each call
     /// decompresses again.
     ///
-    /// Returns an error if the crate lacks the feature `zstd` or `zlib` that the pack needs, if
+    /// Returns an error if the pack needs the feature `zstd` or `zlib` and the crate lacks it, if
     /// there is not enough memory, or if the stream is damaged.
     pub fn decompress(&self) -> Result<Decompressed> {
         let Some(stream) = self.stream else {
@@ -103,7 +103,8 @@ impl<F: Form> PackImage<F> {
         let IndexStream { offset, size, inflated_size, method } = *stream;
         // `ModuleRecord::problem` has checked the range.
         let input = &self.pack[offset as usize..][..size as usize];
-        // Use the record's size as the decoder's limit, since offload-build wrote the pack.
+        // Limit the decoder to the recorded decompressed size, at least 1 MiB, since offload-build
+        // wrote the pack.
         let limit = inflated_size.max(1 << 20);
         let mut content = Decompressor::new(method, input, limit, WHAT, offset)?;
         let skipped = content.skip(self.record.offset as u64)?;

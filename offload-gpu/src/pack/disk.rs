@@ -4,9 +4,9 @@
 //!
 //! The index contains the library's name, which includes a hash of the pack's content. An index and
 //! its library therefore always belong to the same build. The program also contains the index from
-//! its own compilation. It compares the types of kernels and variables in the two indices. `cargo
-//! check` runs the build script in a different folder, so only `cargo build` changes the pack that
-//! programs read.
+//! its own compilation. The program compares the types of kernels and variables in the two indexes.
+//! `cargo check` runs the build script in a different folder, so only `cargo build` changes the
+//! pack that programs read.
 //!
 //! All functions are `#[inline]` or generic, so that rustc compiles them only for the few programs
 //! that call them.
@@ -20,7 +20,7 @@ use offload_format::section::DeviceSection;
 use offload_format::target::ImageCode;
 use offload_pack::pack_index::{Change, Index, IndexImage, IndexModule, first_change};
 
-/// Advice for a pack that a different build makes.
+/// Advice on how to build the pack.
 const BUILD: &str = "; to build the pack, run `cargo build --lib` in its package";
 
 /// Returns the message that a pack could not be read: the reason, advice, and the variable that
@@ -32,14 +32,14 @@ fn unread(why: &str, advice: &str) -> String {
     )
 }
 
-/// A function that reads a file, or returns the reason why it cannot.
+/// A function that reads a file, or returns the reason why it cannot read the file.
 pub type Read = fn(&str) -> Result<Vec<u8>, String>;
 
 /// Loads the current pack with this name from `folder`. The bytes stay in memory until the program
 /// ends.
 ///
-/// `compiled` is the index from the program's compilation. The program uses its types of kernels
-/// and variables, so the pack is refused if they have changed.
+/// `compiled` is the index from the program's compilation. The program uses the types of kernels
+/// and variables from that index, so `load` rejects the pack if these types have changed.
 pub fn load<F: Form>(
     name: &'static str,
     folder: &str,

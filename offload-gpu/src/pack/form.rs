@@ -1,4 +1,4 @@
-//! Types for plain and compressed packs. With these types, the compiler refuses to call `bytes` on
+//! Types for plain and compressed packs. With these types, the compiler rejects calls of `bytes` on
 //! images that must be decompressed first. If build.rs starts to compress a pack, the compiler
 //! reports a type error at each `static` that embeds the pack.
 
@@ -37,7 +37,8 @@ pub struct Plain;
 /// }
 /// ```
 ///
-/// The program does not contain the decompressed bytes of such an image, so this does not compile:
+/// The program does not contain the decompressed bytes of such an image, so the following function
+/// does not compile:
 ///
 /// ```compile_fail,E0599
 /// # use offload_gpu::{Compressed, PackImage};

@@ -63,7 +63,7 @@ pub struct Entry<const NAME: usize> {
 unsafe impl<const NAME: usize> Sync for Entry<NAME> {}
 
 impl<const NAME: usize> Entry<NAME> {
-    /// Makes the entry of a pack that is not empty.
+    /// Creates the entry of a pack, which must not be empty.
     pub const fn new(pack: &'static [u8], name: &str) -> Self {
         assert!(NAME.is_multiple_of(8));
         assert!(name.len() <= NAME);
@@ -100,9 +100,9 @@ if_packs_are_linked! {
             let (start, stop) = (&raw const START, &raw const STOP);
             // SAFETY: the linker defines both symbols, at the start and the end of this program's
             // only section `offload_packs_1`. The section contains only `Entry` values, since the
-            // macro lets no user choose this name. The entries are aligned to 8 and initialized,
-            // their sizes are multiples of 8, and there are no gaps. The loader writes addresses to
-            // the section before any code runs, and nothing writes to it later.
+            // macro rejects this section name from users. The entries are aligned to 8 and
+            // initialized, their sizes are multiples of 8, and there are no gaps. The loader writes
+            // addresses to the section before any code runs, and nothing writes to it later.
             unsafe { slice::from_raw_parts(start, (stop.addr() - start.addr()) / 8) }
         }
     } else {

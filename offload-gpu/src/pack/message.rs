@@ -83,8 +83,8 @@ impl Message {
     }
 
     /// Lists each kernel of the modules' images once. The loop ends as soon as the text is full,
-    /// since the compiler stops long evaluations. A module's own images are searched before those
-    /// of other modules, since they contain most of the names.
+    /// since the compiler stops long evaluations. The search for a repeated name starts in the
+    /// module's own images, since these contain most of the names.
     #[inline]
     pub(crate) const fn list_kernels(mut self, modules: &[ModuleRecord]) -> Self {
         let mut m = 0;

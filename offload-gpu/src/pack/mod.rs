@@ -39,7 +39,7 @@ use offload_format::target::Vendor;
 /// A pack: modules, each compiled for several targets.
 ///
 /// A pack of one module can be used like the module, for example with [`KernelPack::select`]. In a
-/// pack of several modules, each has a name, which is checked at compile time:
+/// pack of several modules, each module has a name, which the compiler checks:
 ///
 /// ```
 /// # use offload_gpu::{KernelPack, Module, __expansion::{ModuleRecord, not_built}};
@@ -87,11 +87,11 @@ enum Content<F: Form> {
     OnDisk(fn() -> &'static KernelPack<F>),
 }
 
-/// Makes a pack from its bytes and its table. The modules of a compressed pack have streams.
+/// Creates a pack from its bytes and its table. The modules of a compressed pack have streams.
 ///
 /// # Panics
 /// Panics if an image or a stream is outside the bytes, or if a `Plain` pack has streams. The
-/// expansion is evaluated at compile time, so this is a compile error.
+/// expansion is evaluated at compile time, so the panic is a compile error.
 pub const fn linked<F: Form>(
     name: &'static str,
     section: &'static str,
@@ -109,8 +109,8 @@ pub const fn linked<F: Form>(
     KernelPack::of(name, section, bytes, modules, Content::Linked).with_trust()
 }
 
-/// Makes a pack from a file of unknown origin, like `linked`. Images for the CPU in such a pack are
-/// not loaded.
+/// Creates a pack from a file of unknown origin, but otherwise works like `linked`. Images for the
+/// CPU in such a pack are not loaded.
 #[inline]
 pub const fn file(
     name: &'static str,
@@ -121,7 +121,7 @@ pub const fn file(
     KernelPack { is_trusted: false, ..linked(name, section, bytes, modules) }
 }
 
-/// Makes a pack that `load` reads from disk on first use, for development. The table of modules
+/// Creates a pack that `load` reads from disk on first use, for development. The table of modules
 /// comes from the macro's expansion.
 pub const fn on_disk<F: Form>(
     name: &'static str,
@@ -132,7 +132,7 @@ pub const fn on_disk<F: Form>(
     KernelPack::of(name, section, &[], modules, Content::OnDisk(load)).with_trust()
 }
 
-/// Makes a pack that was not built: its modules have no images, and every `select` reports the
+/// Creates a pack that was not built: its modules have no images, and every `select` reports the
 /// reason.
 pub const fn not_built<F: Form>(
     name: &'static str,
@@ -143,7 +143,7 @@ pub const fn not_built<F: Form>(
     KernelPack::of(name, section, &[], modules, Content::NotBuilt(why))
 }
 
-/// Makes a pack from a file whose images are unknown; every `select` reports the reason.
+/// Creates a pack from a file whose images are unknown. Every `select` reports the reason.
 pub const fn opaque<F: Form>(
     name: &'static str,
     section: &'static str,
@@ -171,14 +171,14 @@ impl<F: Form> KernelPack<F> {
         Self { is_trusted: true, ..self }
     }
 
-    /// Returns the name from the build script; for a pack embedded by its path, the file's name
-    /// without its extension.
+    /// Returns the name from the build script. For a file embedded by its path, returns the file's
+    /// name without its extension.
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Returns the name of the section that contains the pack in ELF programs: `.rodata` for an
-    /// image without a container that was embedded by its path.
+    /// Returns the name of the section that contains the pack in ELF programs. For an image without
+    /// a container that was embedded by its path, the section is `.rodata`.
     pub const fn section(&self) -> &'static str {
         self.section
     }
@@ -221,9 +221,9 @@ impl<F: Form> KernelPack<F> {
     }
 
     /// Returns the reason why the pack's images are unknown, or `None` if they are known. They are
-    /// unknown if the pack was not built (`OFFLOAD_SKIP=1`, docs.rs), if it could not be read from
-    /// disk (`OFFLOAD_FROM_DISK=1`), or for a compressed file or a fatbin that was embedded by its
-    /// path.
+    /// unknown if the pack was not built (`OFFLOAD_SKIP=1`, docs.rs), or if it could not be read
+    /// from disk (`OFFLOAD_FROM_DISK=1`). They are also unknown for a compressed file or a fatbin
+    /// that was embedded by its path.
     pub fn absent(&self) -> Option<&'static str> {
         match self.now().content {
             Content::NotBuilt(why) | Content::Opaque(why) => Some(why),
@@ -283,8 +283,8 @@ impl<F: Form> KernelPack<F> {
     ///
     /// Use the name in the images: for C++ kernels that are not `extern "C"`, the mangled name.
     /// Images for the CPU do not list their kernels. A name that no image lists is accepted as a
-    /// kernel of the first module whose images list no kernels. Without such a module, it is a
-    /// kernel of the first module without images, as in a pack that was not built.
+    /// kernel of the first module whose images list no kernels. Without such a module, the kernel
+    /// belongs to the first module without images, as in a pack that was not built.
     /// [`Module::kernel`] returns a kernel of one module.
     ///
     /// # Panics
@@ -366,8 +366,8 @@ impl<F: Form> KernelPack<F> {
     /// Selects the best image for a device from a pack of one module, by the rules of
     /// [`mod@crate::select`].
     ///
-    /// If no image fits, returns an error that lists every image and why it was refused. If the
-    /// pack has several modules, returns an error that names them.
+    /// If no image fits, returns an error that lists every image with the reason why it does not
+    /// fit. If the pack has several modules, returns an error that names them.
     pub fn select(
         &self,
         device: &DeviceInfo,

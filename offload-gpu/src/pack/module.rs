@@ -1,5 +1,5 @@
-//! A module of a pack. The type borrows the pack: a `const` with a module then refers to a `static`
-//! of the program instead of the linked bytes.
+//! A module of a pack. The type borrows the pack, so that a `const` with a module refers to a
+//! `static` of the program instead of the linked bytes.
 
 use super::message::Message;
 use super::record::find;
@@ -127,14 +127,15 @@ impl<'pack, F: Form> Module<'pack, F> {
         other.map(|module| module.name())
     }
 
-    /// Returns the name of a kernel if any image has it.
+    /// Returns the kernel's recorded name, if any image has the kernel.
     pub(crate) const fn find(&self, name: &str) -> Option<&'static str> {
         find(self.record.images, name)
     }
 
     /// Returns the best image for a device, by the rules of [`mod@crate::select`].
     ///
-    /// If no image fits, returns an error that lists every image and why it was refused.
+    /// If no image fits, returns an error that lists every image with the reason why it does not
+    /// fit.
     pub fn select(
         &self,
         device: &DeviceInfo,

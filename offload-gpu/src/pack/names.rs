@@ -1,6 +1,6 @@
 //! Comparisons of names at compile time, without trait methods.
 //!
-//! The functions are `#[inline]`, as in `message`.
+//! The functions are `#[inline]` for the same reason as in the module `message`.
 
 use core::cmp::Ordering;
 

@@ -24,7 +24,7 @@ pub struct ModuleRecord {
 }
 
 impl ModuleRecord {
-    /// Makes a module of a pack that is not compressed.
+    /// Creates the record of a module in an uncompressed pack.
     #[inline]
     pub const fn new(name: &'static str, images: &'static [ImageRecord]) -> Self {
         Self { name, images, stream: None, registered: None }
@@ -55,7 +55,7 @@ impl ModuleRecord {
     }
 }
 
-/// Returns the name of a kernel if one of the images has it.
+/// Returns the kernel's recorded name, if one of the images has the kernel.
 #[inline]
 pub(super) const fn find(images: &[ImageRecord], name: &str) -> Option<&'static str> {
     let mut i = 0;

@@ -15,7 +15,7 @@ pub struct Wrapper {
 }
 
 impl Wrapper {
-    /// Makes the wrapper of the bundle that starts with this byte.
+    /// Creates the wrapper of the bundle that starts with this byte.
     pub const fn new(bundle: &'static u8) -> Self {
         Self { magic: HIP_WRAPPER_MAGIC, version: 1, bundle, unused: None }
     }

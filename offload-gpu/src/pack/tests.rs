@@ -49,8 +49,8 @@ fn several_modules_are_told_apart() {
     );
 }
 
-/// As many images precede a module without images as the next module, and an empty pack may have
-/// the same address as another pack.
+/// A module without images and the module after it have the same number of images before them. An
+/// empty pack may have the same address as another pack.
 #[cfg(feature = "run")]
 #[test]
 fn modules_with_images_have_keys_of_their_own() {
@@ -181,7 +181,7 @@ const SOME_LACK: &[ImageRecord] = &[
     record("cpu", None),
 ];
 
-/// Returns `count` of the images.
+/// Returns `count` of the images, starting with the image `first`.
 const fn some(first: usize, count: usize) -> &'static [ImageRecord] {
     SOME_LACK.split_at(first).1.split_at(count).0
 }

@@ -85,8 +85,8 @@ pub(super) trait Backend: Send + Sync {
     /// Returns the handle of the kernel of this name in a loaded module.
     fn function(&self, module: Handle, name: &CStr) -> Result<Handle>;
 
-    /// Returns the location of the variable with this name in a loaded module. `attempted` is for
-    /// errors.
+    /// Returns the location of the variable with this name in a loaded module. `attempted`
+    /// describes the operation in errors.
     fn variable(
         &self,
         module: Handle,

@@ -60,7 +60,7 @@ pub struct Buffer<T: BufferItem> {
 )]
 pub unsafe trait BufferItem: Copy + 'static {}
 
-// SAFETY: `Pod` requires more.
+// SAFETY: `Pod` has stricter requirements.
 #[diagnostic::do_not_recommend]
 unsafe impl<T: Pod> BufferItem for T {}
 
@@ -140,7 +140,7 @@ impl<T: BufferItem> Buffer<T> {
     /// Copies the buffer's bytes from this address.
     ///
     /// # Safety
-    /// At least as many bytes as the buffer has are readable there.
+    /// At least as many bytes as the buffer has are readable at `from`.
     unsafe fn upload_from(&mut self, from: *const MaybeUninit<u8>) -> Result<()> {
         let Some(memory) = self.memory else { return Ok(()) };
         // SAFETY: the caller guarantees the bytes. Padding need not be initialized.
@@ -166,7 +166,7 @@ impl<T: BufferItem> Buffer<T> {
     /// Copies all values to this address.
     ///
     /// # Safety
-    /// There is space for as many values as the buffer has.
+    /// At `into`, there is space for as many values as the buffer has.
     unsafe fn download_to(&self, into: *mut T) -> Result<()> {
         let Some(memory) = self.memory else { return Ok(()) };
         let size = self.len * size_of::<T>();
@@ -208,8 +208,8 @@ impl<T: BufferItem> DeviceBuffer for Buffer<T> {
 impl<T: BufferItem> Drop for Buffer<T> {
     fn drop(&mut self) {
         if let Some(memory) = self.memory {
-            // SAFETY: the memory was allocated for this buffer, and only this buffer frees it. If
-            // kernels still use it, the caller of their launch is responsible.
+            // SAFETY: the memory was allocated for this buffer, and only this buffer frees it. The
+            // caller of each launch guarantees that no kernel still uses the memory.
             unsafe { self.device.0.backend.free(memory) };
         }
     }

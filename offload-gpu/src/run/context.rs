@@ -39,7 +39,7 @@ pub(super) struct Modules(RwLock<Sorted<ModuleKey, Arc<Slot>>>);
 /// a tenth of the code that rustc compiles for this module.
 type Sorted<K, V> = Vec<(K, V)>;
 
-/// A context that another library made.
+/// A context that another library created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ForeignContext {
     pub(super) handle: Handle,
@@ -82,15 +82,15 @@ pub(super) struct LoadedKernel {
     shared_memory: usize,
 }
 
-/// The contexts in use, so that two requests for one device return the same one.
+/// The contexts in use, so that two requests for one device return the same context.
 static CONTEXTS: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
 
-/// Locks a mutex. Its value is valid even if a thread panicked while it held the lock.
+/// Locks a mutex. The mutex's value is valid even if a thread panicked while it held the lock.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the device's context if one is in use, or makes a new one.
+/// Returns the device's context if one is in use, or creates a new context.
 pub(super) fn shared(
     vendor: Vendor,
     ordinal: i32,

@@ -31,8 +31,8 @@ impl Device {
     /// [table of devices](super). The program's user can set the variable `OFFLOAD_DEVICE` to the
     /// name of a different device.
     ///
-    /// If no device fits, returns an error that lists, for each device, why no image fits, and the
-    /// vendors without devices.
+    /// If no device fits, returns an error that lists the vendors without devices, and for each
+    /// device the reason why no image fits.
     pub fn best_for<F: Form>(pack: &KernelPack<F>) -> Result<Self> {
         match asked_for() {
             // `named` does not load the drivers of other devices.
@@ -56,7 +56,7 @@ impl Device {
         Self(cpu::device())
     }
 
-    /// Returns the GPU of a CUDA context that another library made, such as cudarc or cust. The
+    /// Returns the GPU of a CUDA context that another library, such as cudarc or cust, created. The
     /// context's buffers and streams can be used with the returned device. For the primary context,
     /// which most libraries use, this is the same device as in [`devices`].
     ///

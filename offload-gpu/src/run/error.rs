@@ -46,7 +46,7 @@ pub enum Cause {
         /// The vendor's name and description of the error; empty if the vendor has none.
         text: String,
     },
-    /// The request exceeds the limits of the device or the image, or something that it names is
+    /// The request exceeds the limits of the device or the image, or names something that is
     /// missing, such as a kernel.
     Refused(String),
 }
@@ -116,15 +116,15 @@ pub(super) trait DriverErrors {
         if code == 0 { Ok(()) } else { Err(self.error(function, code, attempted())) }
     }
 
-    /// Returns the error for a code. This function is separate from `check` because rustc compiles
-    /// `check` for each call, which has its own closure type, but compiles this function only once
+    /// Returns the error for a code. This function is separate from `check`, because rustc compiles
+    /// `check` for each call, which has its own closure type. It compiles this function only once
     /// for each driver.
     #[cold]
     fn error(&self, function: &'static str, code: i32, attempted: String) -> RunError {
         let error =
             RunError::new(attempted, Cause::Driver { function, code, text: self.text_of(code) });
         // `CUDA_ERROR_ILLEGAL_ADDRESS`, `..._LAUNCH_TIMEOUT`, `..._ASSERT`, and from
-        // `..._HARDWARE_STACK_ERROR` to `..._LAUNCH_FAILED`; HIP's have the same numbers.
+        // `..._HARDWARE_STACK_ERROR` to `..._LAUNCH_FAILED`; HIP's errors have the same numbers.
         if matches!(code, 700 | 702 | 710 | 714..=719) {
             error.advice(KERNEL_FAILED)
         } else {

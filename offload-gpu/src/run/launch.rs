@@ -72,7 +72,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Makes a launch of `grid` blocks with `block` threads each.
+    /// Creates a launch of `grid` blocks with `block` threads each.
     ///
     /// ```
     /// use offload_gpu::run::Launch;

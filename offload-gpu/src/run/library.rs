@@ -1,4 +1,4 @@
-//! Libraries of drivers, loaded when a program asks for devices.
+//! Libraries of drivers, loaded when a program requests devices.
 
 use crate::text::{contains, joined};
 use alloc::format;
@@ -113,7 +113,7 @@ macro_rules! functions {
 
         impl $table {
             /// Loads the first of `names` that has the functions, and looks them up. Returns an
-            /// error message if there is none.
+            /// error message if no library has them.
             ///
             /// # Safety
             /// Libraries with these names must export functions of these types.

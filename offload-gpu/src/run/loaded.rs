@@ -16,7 +16,7 @@ use core::ffi::c_void;
 use core::fmt;
 use core::ptr;
 
-/// A module that is loaded on a device, as long as the [`Device`] exists.
+/// A module on a device. The module stays loaded as long as the [`Device`] exists.
 ///
 /// Source: `cuModuleLoadDataEx` (CUDA driver API) and `hipModuleLoadData` (HIP).
 #[derive(Clone)]
@@ -29,7 +29,8 @@ impl<F: Form> Module<'_, F> {
     /// Returns the module on this device. The first call on any thread loads the image that fits;
     /// concurrent calls wait for it.
     ///
-    /// Returns an error if no image fits, with the reasons, or if the driver cannot load the image.
+    /// Returns an error if no image fits, or if the driver cannot load the image. If no image fits,
+    /// the error lists the reasons.
     pub fn on(&self, device: &Device) -> Result<Loaded> {
         let module = device.0.module(self).map_err(|error| error.on(|| device.to_string()))?;
         Ok(Loaded { device: device.clone(), module })
@@ -77,8 +78,8 @@ impl Loaded {
     /// devices](super) lists the types of handles. The handle is valid until the last clone of the
     /// [`Device`] is dropped, when this crate releases the module.
     ///
-    /// In this `cl_program`, `extern __shared__` arrays of kernels have all remaining local memory
-    /// of the device. Launches with dynamic shared memory use separate programs.
+    /// If the handle is a `cl_program`, the kernels' `extern __shared__` arrays have all remaining
+    /// local memory of the device. Launches with dynamic shared memory use separate programs.
     ///
     /// Returns an error if the driver cannot return the handle.
     #[inline]
@@ -93,7 +94,7 @@ impl Loaded {
     /// handle.
     ///
     /// A `cl_kernel` stores its arguments, and launches by this crate set them. So launch a copy
-    /// (`clCloneKernel`), or make sure that no other thread launches the kernel at the same time.
+    /// (`clCloneKernel`), or ensure that no other thread launches the kernel at the same time.
     ///
     /// Returns an error if the image has no such kernel.
     pub fn raw_function<F: Form>(&self, kernel: &Kernel<'_, F>) -> Result<*mut c_void> {
@@ -136,13 +137,13 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// # }
     /// ```
     ///
-    /// Returns an error if the module cannot be loaded, if the image has no such kernel, if a
-    /// buffer is on a different device, or if the image, the device or the driver does not allow
-    /// the launch.
+    /// Returns an error if the module cannot be loaded, if the image has no such kernel, or if a
+    /// buffer is on a different device. Also returns an error if the image, the device or the
+    /// driver does not allow the launch.
     ///
     /// # Safety
     /// The compiler has checked the number and types of the arguments. The caller guarantees the
-    /// rest: pointers of the same type are in the right order and lead to memory of this device,
+    /// rest: pointers of the same type are in the right order and point to memory of this device,
     /// with as many elements as the kernel accesses. Until the kernel has run, this memory lives,
     /// and nothing else uses memory that the kernel writes. No thread copies to a
     /// [`Variable`](crate::Variable) that the kernel uses, or from a variable that the kernel
@@ -224,7 +225,7 @@ impl<F: Form> NamedCall<F> {
     }
 
     unsafe fn launch_in(&self, device: &Device, launch: &Launch) -> Result<()> {
-        // Avoid an allocation for kernels with few parameters: most kernels have few.
+        // Most kernels have few parameters: avoid an allocation for them.
         let (mut few, mut many) = ([ptr::null_mut(); 16], Vec::new());
         let count = self.len();
         let pointers = match few.get_mut(..count) {
@@ -249,7 +250,7 @@ impl<F: Form> NamedCall<F> {
     }
 }
 
-/// Launches a kernel, after its module is loaded.
+/// Launches a kernel, and loads its module first if necessary.
 ///
 /// # Safety
 /// The arguments have the types of the kernel's parameters. The conditions of [`Call::launch`]

@@ -17,18 +17,18 @@
 //! | other GPUs with an OpenCL driver that compiles SPIR-V, Intel's above all | `opencl:0` | SPIR-V | a `cl_program`, built only for this device, in a `cl_context` of this crate (`CL_PROGRAM_CONTEXT`). After `clRetainProgram`, the program and its context outlive the [`Device`] |
 //! | the CPU | `cpu` | shared objects | the handle of a shared library |
 //!
-//! The run time allocates device memory only for each [`Buffer`] and, on the CPU, for the stacks of
-//! kernels' threads, which it keeps between launches. It gives access to all handles of the
+//! This module allocates device memory only for each [`Buffer`] and, on the CPU, for the stacks of
+//! kernels' threads, which it keeps between launches. The module gives access to all handles of the
 //! drivers, and works with contexts, streams and memory of other libraries:
 //! [`Device::from_cuda_context`], [`Launch::stream`], [`DeviceBuffer`](crate::DeviceBuffer).
 //!
 //! | variable | used by |
 //! |---|---|
 //! | `OFFLOAD_DEVICE` | [`Device::best_for`]: `cuda:1`, `hip:0`, `opencl:0`, `cpu` |
-//! | `OFFLOAD_CPU_THREADS` | launches on the CPU: the number of threads of the operating system that run the blocks; by default, the number of cores. Concurrent launches share 1024 |
+//! | `OFFLOAD_CPU_THREADS` | launches on the CPU: the number of threads of the operating system that run the blocks; by default, the number of cores. Concurrent launches share 1024 threads |
 //! | `OFFLOAD_CPU_ORDER` | launches on the CPU: the order in which blocks and, between barriers, threads run, on one thread of the operating system: `forward`, `reverse` or `random:SEED`. If results depend on the order, the kernel has a race |
 //! | `OFFLOAD_CPU_TIME_LIMIT` | launches on the CPU: a number of seconds. A longer launch ends the program and reports the running block and thread. The blocks run in order, on one thread of the operating system |
-//! | `OFFLOAD_CPU_LOG` | launches on the CPU: a file that gets a line for each kernel that is launched, and for each launch that fails a check; `cargo offload test` reads it |
+//! | `OFFLOAD_CPU_LOG` | launches on the CPU: the launch log, a file with a line for each kernel that is launched, and for each launch that fails a check; `cargo offload test` reads the log |
 //!
 //! The drivers read their own variables: `CUDA_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES` and others.
 //! The system's loader searches for the drivers' libraries; no variable of this crate affects the
@@ -41,12 +41,13 @@
 //! calling thread, and restores the previous context before it returns.
 //!
 //! On Linux, the first launch on the CPU sets handlers for `SIGSEGV`, `SIGBUS`, `SIGFPE`, `SIGILL`
-//! and `SIGTRAP`, which report crashes and stack overflows of kernels. They pass all other signals
-//! to the previous handlers.
+//! and `SIGTRAP`, which report crashes and stack overflows of kernels. The handlers pass all other
+//! signals to the previous handlers.
 //!
 //! After a `fork`, a child has no devices. A driver's library stays loaded until the program ends.
-//! When the last clone of a device is dropped, the run time unloads its modules. If a device is
-//! never dropped, such as one in a `static`, the driver unloads its modules when the program ends.
+//! When the last clone of a device is dropped, this crate unloads the device's modules. If a device
+//! is never dropped, such as one in a `static`, the driver unloads its modules when the program
+//! ends.
 
 mod backend;
 mod buffer;

@@ -18,23 +18,23 @@ use core::{any, ptr, slice};
 /// Access to the variable on a device. Each method loads the module first if necessary.
 ///
 /// There is a separate copy of the variable on each device, and in each context of
-/// [`Device::from_cuda_context`]. It starts with the value in the source, and lives as long as the
-/// [`Device`]. If several modules of a pack have the variable, each module has its own copy; the
-/// constant for the copy is in the Rust module with the module's name.
+/// [`Device::from_cuda_context`]. Each copy starts with the value in the source, and lives as long
+/// as the [`Device`]. If several modules of a pack have the variable, each module has its own copy.
+/// The constant for a copy is in the Rust module with the module's name.
 ///
-/// Like those of a [`Buffer`](super::Buffer), copies wait for earlier launches on the device's
-/// default stream, and return when the values are copied. Later launches on the default stream see
-/// the values. To order a copy after kernels on other streams, call [`Device::synchronize`] first.
-/// On the CPU, a launch returns only after the kernel has run. Copies by several threads run one
-/// after another.
+/// Like a [`Buffer`](super::Buffer)'s methods, reads and writes wait for earlier launches on the
+/// device's default stream, and return when the values are copied. Later launches on the default
+/// stream see the values. To order a read or a write after kernels on other streams, call
+/// [`Device::synchronize`] first. On the CPU, a launch returns only after the kernel has run. Reads
+/// and writes by several threads run one after another.
 ///
 /// The caller of the `unsafe` launch guarantees that variables are not copied while a kernel uses
 /// them.
 impl<T: Copy, Item: BufferItem, F: Form> Variable<'_, T, Item, F> {
     /// Copies a value to the variable: `cudaMemcpyToSymbol`.
     ///
-    /// Returns an error if the module cannot be loaded on this device, if its image lacks the
-    /// variable or has it with a different size, or if the device fails.
+    /// Returns an error if the module cannot be loaded on this device, if the image lacks the
+    /// variable, if the sizes differ, or if the device fails.
     pub fn write(&self, device: &Device, value: &T) -> Result<()> {
         let bytes = bytes(slice::from_ref(value));
         // SAFETY: the variable has the size of a value.
@@ -44,7 +44,7 @@ impl<T: Copy, Item: BufferItem, F: Form> Variable<'_, T, Item, F> {
     /// Copies the value of the variable from the device: `cudaMemcpyFromSymbol`. For an array that
     /// is too large for the stack, [`read_at`](Self::read_at) fills a slice.
     ///
-    /// Returns the errors of [`write`](Self::write).
+    /// Returns an error in the same cases as [`write`](Self::write).
     pub fn read(&self, device: &Device) -> Result<T> {
         let mut value = MaybeUninit::<T>::uninit();
         let to = value.as_mut_ptr().cast();
@@ -60,7 +60,7 @@ impl<T: Copy, Item: BufferItem, F: Form> Variable<'_, T, Item, F> {
     /// the address to a kernel, or to other libraries, for example for copies on a stream. The
     /// address is valid as long as the [`Device`] exists.
     ///
-    /// Returns the errors of [`write`](Self::write).
+    /// Returns an error in the same cases as [`write`](Self::write).
     pub fn address(&self, device: &Device) -> Result<*mut Item> {
         let mut address = ptr::null_mut();
         self.copy(device, |place| {
@@ -99,9 +99,9 @@ impl<T: Copy, Item: BufferItem, F: Form> Variable<'_, T, Item, F> {
 
 /// Access to part of an array. `first` is the number of the first element; elements may be arrays.
 impl<E: Copy, const N: usize, Item: BufferItem, F: Form> Variable<'_, [E; N], Item, F> {
-    /// Copies these values to the elements from `first` on.
+    /// Copies these values to the elements that start at `first`.
     ///
-    /// Returns the errors of [`write`](Self::write).
+    /// Returns an error in the same cases as [`write`](Self::write).
     ///
     /// # Panics
     /// Panics if the array has no such elements.
@@ -112,9 +112,9 @@ impl<E: Copy, const N: usize, Item: BufferItem, F: Form> Variable<'_, [E; N], It
         self.copy(device, |place| unsafe { device.0.backend.upload(place.at(offset), bytes) })
     }
 
-    /// Copies the elements from `first` on to these values.
+    /// Fills `into` with the elements that start at `first`.
     ///
-    /// Returns the errors of [`write`](Self::write).
+    /// Returns an error in the same cases as [`write`](Self::write).
     ///
     /// # Panics
     /// Panics if the array has no such elements.
@@ -128,9 +128,9 @@ impl<E: Copy, const N: usize, Item: BufferItem, F: Form> Variable<'_, [E; N], It
 }
 
 impl<'pack, F: Form> Module<'pack, F> {
-    /// Returns the variable with this name, for variables without a constant: those in files
-    /// embedded by their paths, or of unknown type. Use the name in the images, which is mangled
-    /// for a C++ variable in a namespace.
+    /// Returns the variable with this name. Use this method for variables without a constant: those
+    /// in files embedded by their paths, and those of unknown type. Use the name in the images,
+    /// which is mangled for a C++ variable in a namespace.
     ///
     /// Using the variable is an error if its size in the image differs from the size of `T`.
     ///

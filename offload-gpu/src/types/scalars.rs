@@ -8,7 +8,8 @@ macro_rules! bits {
     ($($(#[$doc:meta])* $name:ident: $bits:ident, $digits:literal;)*) => {$(
         $(#[$doc])*
         ///
-        /// A value is its bits, and values are equal if their bits are. A kernel also takes the
+        /// A value consists of its bits, and values are equal if their bits are equal. A kernel
+        /// also accepts the
         #[doc = concat!("bits, a `", stringify!($bits), "`, and pointers to them.")]
         #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
         #[repr(transparent)]

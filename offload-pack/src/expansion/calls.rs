@@ -14,8 +14,8 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 
-/// Up to this total number of parameters of all kernels from sources, each kernel has separate
-/// traits. With separate traits, the compiler's messages can name the kernel.
+/// The maximum number of parameters of all kernels together for which each kernel from a source has
+/// separate traits. With separate traits, the compiler's messages can name the kernel.
 const MOST_OWN_TRAITS: usize = 256;
 
 /// A note for packs in which types of the program replace structs.
@@ -70,8 +70,8 @@ fn ident((number, name, bytes, _): &Trait<'_>) -> String {
     format!("{name}_{number}_{bytes}")
 }
 
-/// Returns a note about the cast from a pointer to numbers, for a parameter that is a pointer to a
-/// vector such as `float4`. rustc reads the note as a format string.
+/// If the parameter points to a vector such as `float4`, returns a note about the cast from a
+/// buffer of numbers. rustc reads the note as a format string.
 fn cast(Parameter { name, ty }: &Parameter, records: &[Record]) -> Option<String> {
     let Type::Pointer { is_mutable, to } = ty else { return None };
     let Shared { name: vector, fields } = shared(to.record(records)?, records)?;
@@ -265,7 +265,8 @@ impl<'a> Calls<'a> {
     }
 
     /// Writes the function of a kernel, and returns the number of the function that stores its
-    /// arguments. `bounds` are the traits of the arguments. `place` appears in errors of `named`.
+    /// arguments. `bounds` are the traits of the arguments. The generated function `named` quotes
+    /// `place` in its errors.
     fn function(
         &mut self,
         kernel: &Signature,
@@ -310,10 +311,11 @@ impl<'a> Calls<'a> {
     }
 
     /// Returns the functions, and the code that the functions share. `others` are the lines of
-    /// kernels without functions, for errors of `named`.
+    /// kernels without functions, for the errors of the generated function `named`.
     pub(super) fn text(&self, others: &str) -> String {
         let mut text = String::new();
-        // The modules of kernels are separate from types, because a kernel may have any name.
+        // The modules named after kernels are separate from the types, because a kernel may have
+        // any name.
         text.push_str("#[doc(hidden)] pub mod __offload_arguments { use super::__offload;\n");
         self.write_traits(&mut text);
         text.push_str("}\n#[doc(hidden)] pub mod __offload_calls { use super::*;\n");
@@ -429,7 +431,7 @@ fn arguments<'a>(image: &'a IndexImage, symbol: &str) -> Option<&'a [IndexArgume
     image.kernel(symbol)?.arguments.as_deref()
 }
 
-/// Returns the list of the arguments that an image states, as Rust code.
+/// Returns the arguments that an image lists, as Rust code.
 fn recorded(image: &IndexImage, symbol: &str) -> String {
     let target = &image.target;
     let may_be_moved = image.kind.vendor().moves_parameters();
@@ -450,7 +452,8 @@ fn is_ptx(image: &IndexImage) -> bool {
 }
 
 /// Whether an image has a kernel's arguments at the offsets in `layout`, or does not state the
-/// offsets. For PTX, the offsets must be right in all machine code that drivers make from it.
+/// offsets. For PTX, the offsets must be right in all machine code that drivers compile from the
+/// PTX.
 fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool {
     let Some(recorded) = arguments(image, symbol) else { return true };
     if layout.len() != recorded.len() {

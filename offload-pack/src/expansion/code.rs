@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 /// The maximum number of arguments that clippy accepts without a warning.
 const FEW_ARGUMENTS: usize = 7;
 
-/// Returns the type of the argument for a parameter. For a `void` pointer, a pointer to any type
-/// may be passed.
+/// Returns the type of the argument for a parameter. If the parameter is a `void` pointer, a
+/// pointer to any type may be passed.
 pub(super) fn argument_type(ty: &Type) -> String {
     match ty {
         Type::Pointer { is_mutable, to } if **to == Type::Void => {

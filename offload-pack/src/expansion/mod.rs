@@ -29,8 +29,8 @@
 //! types are paths through this name, because a program may define its own `u8` or `core`.
 //! Functions are imported from a hidden module: in the user's module, a constant with a parameter's
 //! name would turn the parameter into a pattern. Records are outside the hidden module, because the
-//! compiler shows their paths in messages. All names that do not come from a source begin with
-//! `__offload`; names from sources never do.
+//! compiler shows their paths in messages. Except for `PACK` and `named`, all names that do not
+//! come from a source begin with `__offload`. Names from sources never do.
 //!
 //! A pack may have thousands of kernels, and rustc compiles their functions in each build of the
 //! crate. Therefore, the functions are small: they share traits, return types, and the code that
@@ -60,9 +60,9 @@ pub const NAMED: &str = "named";
 
 /// A kernel that a program declares. The [module's page](self) describes the code.
 ///
-/// The scope around the code contains a type for each `Type::Record` in the signature, the kernel's
-/// [`layout`](Declared::layout), and the modules `__offload_kernels` and `__offload_parameters`
-/// with types for names in messages.
+/// The scope around the code contains a type for each `Type::Record` in the signature, and the
+/// kernel's [`layout`](Declared::layout). It also contains the modules `__offload_kernels` and
+/// `__offload_parameters`, with types that stand for names in messages.
 #[derive(Debug)]
 pub struct Declared {
     /// The kernel with its parameters. The names are Rust identifiers, and may be raw identifiers.

@@ -15,10 +15,10 @@
 //! ```
 //!
 //! The first type among the template's arguments implements the trait; the other arguments are
-//! parameters of the trait. If there is no type, `()` implements it. A parameter has the type from
-//! the source if all instances agree (`*mut T`), otherwise an associated type of the trait. For
-//! `bool` and 16-bit floating-point numbers, `T` in parameters means the type in device memory, so
-//! `*mut bool` may be passed for `*mut Bool`.
+//! parameters of the trait. If there is no type, `()` implements the trait. A parameter has the
+//! type from the source if all instances agree (`*mut T`), otherwise an associated type of the
+//! trait. For `bool` and 16-bit floating-point numbers, `T` in parameters means the type in device
+//! memory, so `*mut bool` may be passed for `*mut Bool`.
 //!
 //! The functions are imported with a glob, so programs may have items with the names of templates.
 
@@ -86,7 +86,7 @@ const BOOL: &str = "__offload::core::primitive::bool";
 const F16: &str = "__offload::types::F16";
 const BF16: &str = "__offload::types::Bf16";
 
-/// Returns the templates of the kernels. The kernels must have the names from the source.
+/// Returns the kernels' templates by their names in the source, each with its instances.
 pub(super) fn find<'a>(
     kernels: &[&'a Signature],
     records: &[Record],
@@ -166,8 +166,8 @@ fn number(value: &TemplateValue) -> Option<Scalar> {
 }
 
 impl<'a> Generic<'a> {
-    /// Makes the generic function of these instances. Returns `None` if the instances are
-    /// overloads, or if their types are the same in Rust. `name` is called last.
+    /// Creates the generic function of these instances. Returns `None` if the instances are
+    /// overloads, or if Rust can distinguish none of them by their types. `name` is called last.
     pub(super) fn new(all: Vec<Instance<'a>>, name: impl FnOnce() -> String) -> Option<Self> {
         // The sorted template arguments of the instances, and whether several instances have the
         // same arguments.
@@ -482,8 +482,8 @@ impl<'a> Generic<'a> {
     }
 
     /// Returns the bound of the trait that allows values of the implementing type as arguments, if
-    /// a parameter has this type. The bound is omitted for types of the program: if the program
-    /// calls no such kernel, these types need not be valid as arguments.
+    /// a parameter has this type. The bound is omitted if a type of the program may implement the
+    /// trait: that type need not be valid as an argument unless the program calls such a kernel.
     fn super_trait(&self, parts: &Parts<'_>) -> String {
         if let Some(at) = self.of_self
             && !parts.has_override

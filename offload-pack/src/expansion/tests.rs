@@ -264,7 +264,7 @@ fn instances_that_rust_cannot_tell_apart_are_in_no_generic_function() {
     for part in [
         "call their functions: `f_long`, `f_long_long`, `f_half`, `f_Float16`\"",
         "it has `f::<f32>`\"",
-        // `named` accepts no other type.
+        // With a single instance, the parameter has the type of the instance.
         "x: impl super::__offload_arguments::f::x_1_8<*mut __offload::core::primitive::f32>",
     ] {
         assert!(text.contains(part), "{part}: {text}");

@@ -1,4 +1,4 @@
-//! Compares the types that programs use in two indexes of a pack. A program that reads a pack from
+//! Compares two indexes of a pack by the types that programs use. A program that reads a pack from
 //! disk compares the index from its compilation with the index on disk.
 //!
 //! All functions are `#[inline]`, so only programs that read packs from disk compile them.
@@ -15,8 +15,8 @@ use alloc::vec::Vec;
 /// A kernel, a variable or an enumeration whose types or values differ between two indexes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The item and its module. A kernel has its name from images; a variable or an enumeration has
-    /// its name from the source.
+    /// The item and its module. A kernel appears under its name in images, and a variable or an
+    /// enumeration under its name in the source.
     pub item: String,
     /// The item's types or values in the first index.
     pub before: String,
@@ -112,8 +112,8 @@ fn changed_arguments(before: &IndexModule, after: &IndexModule) -> Option<Change
         image.kernels.iter().flatten().find_map(|kernel| {
             let (old, new) =
                 (kernel.arguments.as_ref()?, other.kernel(&kernel.name)?.arguments.as_ref()?);
-            // If the types are known from signatures, compare only offsets and sizes in images:
-            // newer compilers may have started to add types.
+            // If the types are known from signatures, compare only offsets and sizes in images,
+            // because a newer compiler may add types.
             let has_types =
                 [before, after].iter().all(|it| it.signatures.kernel(&kernel.name, 0).is_some());
             let is_same = |one: &IndexArgument, other: &IndexArgument| {
@@ -229,7 +229,7 @@ mod tests {
     }
 
     /// The images of the program's build agree, but the images of the new build differ: the program
-    /// refuses the new index.
+    /// rejects the new index.
     #[test]
     fn differences_between_targets_are_compared() {
         let changed =

@@ -16,8 +16,8 @@ use offload_format::section::{DeviceSection, ObjectFormat};
 impl Index {
     /// Reads an index.
     ///
-    /// Returns an error with the number of the first invalid line. If something is missing at the
-    /// end, this is the line after the last one.
+    /// Returns an error with the number of the first invalid line. If lines are missing at the end,
+    /// this is the number after that of the last line.
     #[inline]
     pub fn parse(text: &str) -> Result<Self, IndexError> {
         let mut parser = Parser { lines: text.lines(), number: 0, text: "" };

@@ -1,4 +1,4 @@
-//! Tests that the reader can read the writer's output, and that it refuses damaged text.
+//! Tests that the reader can read the writer's output, and that it rejects damaged text.
 
 use super::ArgumentKind::{Any, Float, Pointer};
 use super::*;

@@ -5,8 +5,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// Words that cannot name a function, field or type in some edition. The names of types are in
-/// `Scalar::ALL` and `TYPES`.
+/// Words that cannot name a function, field or type in at least one edition of Rust. The names of
+/// types are in `Scalar::ALL` and `TYPES`.
 const KEYWORDS: [&str; 53] = [
     "Self", "_", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue",
     "crate", "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if",
@@ -30,7 +30,8 @@ const PACK: &str = "PACK";
 /// The prefix of all other names in the code for a pack.
 const OURS: &str = "__offload";
 
-/// Returns the Rust name for a name in a source. `ns::scale<float *, 3>` is `ns_scale_float_ptr_3`.
+/// Returns the Rust name for a name in a source. `ns::scale<float *, 3>` becomes
+/// `ns_scale_float_ptr_3`.
 ///
 /// `*`, `&` and `-` become the words `ptr`, `ref` and `minus`. Each run of characters other than
 /// ASCII letters, digits and `_` becomes one `_` between words. A name that starts with a digit
@@ -49,9 +50,9 @@ pub fn identifier(name: &str) -> String {
 }
 
 /// Returns the Rust name for a field. Unlike [`identifier`], keeps reserved words, so that a struct
-/// of the program can have the same field names: `in` becomes the raw identifier `r#in`, and `f32`
-/// is unchanged. `self`, `Self`, `super`, `crate` and `_`, which cannot be raw identifiers, get a
-/// `_` at their end.
+/// of the program can have the same field names. For example, `in` becomes the raw identifier
+/// `r#in`, and `f32` is unchanged. `self`, `Self`, `super`, `crate` and `_`, which cannot be raw
+/// identifiers, get a `_` at their end.
 #[inline]
 pub fn field_identifier(name: &str) -> String {
     let mut out = in_letters(name);
@@ -94,7 +95,7 @@ fn in_letters(name: &str) -> String {
     out
 }
 
-/// The names in use. Never returns the same name twice.
+/// A list of the names in use, which never returns the same name twice.
 #[derive(Debug, Clone, Default)]
 pub struct Identifiers(Vec<String>);
 

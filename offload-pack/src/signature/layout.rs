@@ -9,7 +9,7 @@ const POINTER: u64 = 8;
 
 impl Type {
     /// Returns the type's size, or `None` if it is unknown because the record is not in `records`,
-    /// or because only pointers refer to it.
+    /// or because only pointers refer to the record.
     pub fn size(&self, records: &[Record]) -> Option<Size> {
         match self {
             Type::Scalar(scalar) => Some(Size { bytes: scalar.bytes(), align: scalar.bytes() }),
@@ -23,7 +23,7 @@ impl Type {
         }
     }
 
-    /// Returns the name of the record that is this type, or the item type of this array.
+    /// If this type, or the item type of this array, is a record, returns the record's name.
     pub fn record_name(&self) -> Option<&str> {
         match self {
             Type::Array { of, .. } => of.record_name(),
@@ -32,7 +32,7 @@ impl Type {
         }
     }
 
-    /// Returns the record that is this type, or the item type of this array.
+    /// If this type, or the item type of this array, is a record, returns the record.
     pub fn record<'a>(&self, records: &'a [Record]) -> Option<&'a Record> {
         let name = self.record_name()?;
         records.iter().find(|record| record.name == name)
@@ -221,9 +221,9 @@ mod tests {
         let packed = record((12, 1), &[(0, Scalar::F32), (4, Scalar::F64)]);
         assert!(matches!(packed, Content::Packed(_)));
         for opaque in [
-            // Rust cannot have these layouts. In order, they have: a field at a wrong offset, a gap
-            // between fields, extra bytes at the end, overlapping fields, fields packed to an
-            // alignment of 2, and no fields.
+            // No Rust struct can have these layouts. In order, the records have a field at a wrong
+            // offset, a gap between fields, extra bytes at the end, overlapping fields, fields
+            // packed to an alignment of 2, and no fields.
             record((16, 8), &[(0, Scalar::F32), (4, Scalar::F64)]),
             record((16, 8), &[(0, Scalar::I8), (4, Scalar::I8)]),
             record((24, 8), &[(0, Scalar::F64)]),

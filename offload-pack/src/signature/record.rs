@@ -23,7 +23,7 @@ pub enum Content {
     /// Content that host code cannot access, because Rust has no equal layout or the fields are
     /// unknown.
     Opaque,
-    /// There is no data, or there are only empty records: the record's bytes have no value.
+    /// No data, or only empty records. The bytes of such a record have no value.
     Empty,
     /// Content that host code cannot access, because it differs between targets. The size is also
     /// unknown.

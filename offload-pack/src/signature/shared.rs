@@ -32,7 +32,8 @@ const NUMBERS: [(&str, &str, u64); 10] = [
     ("__hip_fp8_e5m2_fnuz", "F8E5M2Fnuz", 1),
 ];
 
-/// The numbers in vectors, with the prefix of the vectors' names, and HIP's name for the number.
+/// The numbers in vectors: the prefix of the vectors' names, HIP's name for the number, and the
+/// number's type.
 const VECTORS: [(&str, &str, Scalar); 12] = [
     ("char", "char", Scalar::I8),
     ("uchar", "unsigned char", Scalar::U8),

@@ -28,17 +28,17 @@
 //! differs the image for sm_80 has 4 parameters
 //! ```
 //!
-//! A `record` line contains the record's name in Rust, the size and alignment in bytes (`-` if only
-//! pointers refer to it, or if targets lay it out differently), the content, and the name in the
-//! source. A `field` line follows for each field, with the name in Rust, the offset in bytes, and
-//! the type. An `enum` line contains the name in Rust, the integer type, and the name in the
-//! source; a `value` line follows for each named value. A `variable` line contains the name of the
-//! variable's constant in Rust, and the symbol. A `signature` line contains the kernel's name in
-//! Rust, and the symbol. The other lines of variables and kernels follow in the order of this
-//! example. `obstacle` occurs only if host code cannot access the variable, and `differs` only if
-//! an image has different parameters than the source. For an instance of a template, the line
-//! `template` contains the template's name in the source. A line follows for each argument: a type,
-//! or a constant with its type.
+//! A `record` line contains the record's name in Rust, the size and alignment in bytes, the
+//! content, and the name in the source. The size and the alignment are `-` if only pointers refer
+//! to the record, or if targets lay the record out differently. A `field` line follows for each
+//! field, with the name in Rust, the offset in bytes, and the type. An `enum` line contains the
+//! name in Rust, the integer type, and the name in the source; a `value` line follows for each
+//! named value. A `variable` line contains the name of the variable's constant in Rust, and the
+//! symbol. A `signature` line contains the kernel's name in Rust, and the symbol. The other lines
+//! of variables and kernels follow in the order of this example. `obstacle` occurs only if host
+//! code cannot access the variable, and `differs` only if an image has different parameters than
+//! the source. For an instance of a template, the line `template` contains the template's name in
+//! the source. A line follows for each argument: a type, or a constant with its type.
 
 use super::identifier::RAW;
 use super::{

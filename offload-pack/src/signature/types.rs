@@ -114,8 +114,8 @@ impl fmt::Display for Type {
     }
 }
 
-/// The maximum nesting of types; the stack is large enough for it. Types in sources may be nested
-/// deeper.
+/// The maximum nesting depth of types, for which the stack is large enough. Types in sources may be
+/// nested deeper.
 const DEEPEST: usize = 32;
 
 impl Type {

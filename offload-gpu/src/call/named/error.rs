@@ -8,7 +8,7 @@ use core::fmt;
 /// The reason why a kernel cannot be found by its name, or cannot be called with these arguments.
 /// Types have the names from [`core::any::type_name`]; the error's text omits their paths.
 ///
-/// `?` converts it to a `RunError`, so that one function can find, call and launch kernels.
+/// `?` converts this error to a `RunError`, so that one function can find, call and launch kernels.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallError {
@@ -16,7 +16,7 @@ pub enum CallError {
     Name {
         /// The name.
         name: String,
-        /// The module's name, or the pack's name if it has only this module.
+        /// The module's name, or the pack's name if the pack has only this module.
         module: &'static str,
         /// The reason, with the nearest names or other advice.
         why: String,

@@ -41,10 +41,10 @@ use table::Entry;
 /// # Ok(()) }
 /// ```
 ///
-/// The result is launched like the [`Call`](super::Call) from the kernel's function. It accepts the
-/// same arguments as the kernel's function; the error for any other argument names the parameter
-/// and both types. The compiler does not know the parameters, so write the type of a number
-/// (`2.0_f32`) or convert it (`n as i32`).
+/// The result is launched like the [`Call`](super::Call) from the kernel's function. A
+/// `NamedKernel` accepts the same arguments as the kernel's function. The error for any other
+/// argument names the parameter and both types. The compiler does not know the parameters, so write
+/// the type of a number (`2.0_f32`) or convert it (`n as i32`).
 ///
 /// Arguments of existing launches through cudarc need no change. For a pointer parameter, a `usize`
 /// or `u64` with the value 0 is a null pointer. With the feature `cudarc`, any `u64` is accepted as
@@ -170,7 +170,8 @@ pub struct NamedCall<F: Form = Plain> {
 impl<F: Form> NamedCall<F> {
     /// Passes the next argument.
     ///
-    /// Returns an error if the kernel has no further parameter, or if the argument does not fit it.
+    /// Returns an error if the kernel has no more parameters, or if the argument does not fit the
+    /// next parameter.
     pub fn arg<A: AnyArgument>(mut self, argument: A) -> Result<Self, CallError> {
         if self.set(argument) { Ok(self) } else { Err(self.refusal(type_name::<A>())) }
     }
@@ -185,8 +186,8 @@ impl<F: Form> NamedCall<F> {
         #[cfg(feature = "cudarc")]
         let fits =
             A::Value::fits(wanted.id) || A::IS_OF_CUDARC && A::Value::fits_mutable(wanted.id);
-        // Convert only numbers, which may be addresses. Converting a cudarc buffer orders streams,
-        // even if the buffer is refused afterwards.
+        // If an argument does not fit, convert it only if it is a number, which may be an address.
+        // Converting a cudarc buffer orders streams, even if the buffer is rejected afterwards.
         let number_types = [TypeId::of::<usize>(), TypeId::of::<u64>()];
         let may_be_address =
             wanted.is_pointer() && number_types.contains(&TypeId::of::<A::Value>());

@@ -21,7 +21,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 /// the format of the lines.
 #[derive(Debug)]
 pub struct NamedKernels {
-    /// The kernels with functions, by the layout of their arguments.
+    /// The kernels with functions, grouped by the layout of their arguments.
     pub groups: &'static [NamedGroup],
     /// The lines of kernels without functions.
     pub others: &'static str,
@@ -110,8 +110,8 @@ impl Entry {
 #[derive(Debug)]
 struct Table {
     entries: Vec<Entry>,
-    /// A hash table of names: 0, or a name's number plus 1. rustc would compile much more code for
-    /// a sort or a standard map.
+    /// A hash table of names. An empty slot contains 0, and any other slot a name's number plus 1.
+    /// rustc would compile much more code for a sort or a standard map.
     slots: Vec<usize>,
 }
 
@@ -209,7 +209,7 @@ impl NamedTable {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// Returns the table; the first call reads it. This replaces `OnceLock`, which needs std.
+    /// Returns the table; the first call reads it. This type replaces `OnceLock`, which needs std.
     #[allow(unsafe_code)]
     #[inline]
     fn get(&'static self, kernels: &'static NamedKernels) -> &'static Table {
@@ -306,7 +306,7 @@ impl Table {
     }
 }
 
-/// Returns the first names in backticks, and how many more there are.
+/// Returns the first names in backticks, and the number of the remaining names.
 #[inline]
 fn some(names: &[&str]) -> String {
     match names.get(..MOST) {

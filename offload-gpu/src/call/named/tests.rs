@@ -8,7 +8,8 @@ use core::marker::PhantomData;
 /// An argument of the type `A` for a parameter of the type `T`.
 struct Pair<A, T>(PhantomData<(A, T)>);
 
-/// The compiler's verdict: this constant if the condition is true, otherwise the trait's.
+/// The compiler's verdict: this constant if `A` implements `Argument<T>`, otherwise the constant of
+/// `Otherwise`.
 impl<A: Argument<T>, T> Pair<A, T> {
     const IS_ACCEPTED: bool = true;
 }
@@ -50,7 +51,7 @@ crate::impl_argument_of_record!(Q);
 struct Opaque;
 
 /// Returns a list of all pairs of a parameter and an argument: their types as text, the compiler's
-/// verdict, and that of a named kernel.
+/// verdict, and the verdict of a named kernel.
 macro_rules! pairs {
     ([$($parameter:ty),* $(,)?] $arguments:tt) => { [$(pairs! { @ $parameter; $arguments }),*] };
     (@ $parameter:ty; [$($argument:ty),* $(,)?]) => {
@@ -109,7 +110,7 @@ fn halves_of_programs_are_accepted() {
         assert_eq!(is_named, is_accepted, "{words}");
         accepted.extend(is_accepted.then_some(*words));
     }
-    // A declaration may have the type.
+    // A declared parameter may itself have a type of the crate `half`.
     for words in ["f16 for F16", "f16 for f16", "bf16 for bf16", "&Of<f16> for *const F16"] {
         assert!(accepted.contains(&words), "{accepted:?}");
     }

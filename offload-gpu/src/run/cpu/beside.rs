@@ -3,8 +3,8 @@
 use super::memory;
 use std::thread;
 
-/// The memory in bytes that must be available before a thread is started. Without it, the new
-/// thread would end the program.
+/// The memory in bytes that must be available before a thread is started. Without this memory, the
+/// new thread would end the program.
 const SPARE: usize = if usize::BITS < 64 { 1 << 24 } else { 1 << 26 };
 
 /// Calls `own` on this thread and, concurrently, `other` on each of `count` new threads. If the

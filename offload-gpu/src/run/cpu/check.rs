@@ -121,7 +121,7 @@ pub(super) type SharedStacks = [AtomicU64; 64];
 
 static STACKS: SharedStacks = [const { AtomicU64::new(0) }; 64];
 
-/// A text that ends with a NUL.
+/// The reason why the system cannot run a grid, as text that ends with a NUL.
 pub(super) struct Refusal([u8; 512]);
 
 impl Refusal {

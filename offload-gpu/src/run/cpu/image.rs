@@ -85,7 +85,7 @@ pub(super) struct LoadedImage {
 /// A kernel of an image.
 pub(super) struct Kernel {
     pub(super) entry: Entry,
-    /// The name for the image's messages.
+    /// The kernel's name in the image's messages.
     pub(super) name: CString,
     pub(super) launchers: Launchers,
 }
@@ -166,7 +166,7 @@ impl LoadedImage {
     }
 
     /// Returns the location of the variable with this name. Returns `None` if the image does not
-    /// list the variable, or has no list, as with earlier versions of offload-build.
+    /// list the variable, or has no list, like images from earlier versions of offload-build.
     pub(super) fn variable(&self, name: &CStr) -> Option<Place> {
         let mut list = address(&self.library, b"offload_cpu_variables\0")?.cast::<ListedVariable>();
         loop {

@@ -1,5 +1,5 @@
-//! The log of launches on the CPU, for tools that test kernels. The file that `OFFLOAD_CPU_LOG`
-//! names gets these lines, with fields separated by tabs:
+//! The launch log of the CPU, for tools that test kernels. The variable `OFFLOAD_CPU_LOG` names the
+//! log, a file with the following lines. Tabs separate the fields of a line:
 //!
 //! | line | when |
 //! |---|---|
@@ -21,11 +21,11 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::ThreadId;
 use std::{env, eprintln, process, thread};
 
-/// The exit status of a program whose kernel did not end. The command `timeout` has the same
-/// status.
+/// The exit status of a program whose kernel exceeds the time limit. The command `timeout` uses the
+/// same status.
 const ENDED: i32 = 124;
 
-/// Returns the path of the log, if there is one.
+/// Returns the path of the launch log, if the variable sets one.
 pub(super) fn path() -> Option<OsString> {
     env::var_os(variables::LOG).filter(|path| !path.is_empty())
 }

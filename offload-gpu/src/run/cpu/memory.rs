@@ -1,4 +1,4 @@
-//! Host memory, which replaces device memory.
+//! Host memory, which the CPU uses as device memory.
 
 #[cfg(not(unix))]
 pub(super) use other_hosts::{allocate, free};
@@ -75,8 +75,8 @@ mod other_hosts {
         if start.is_null() {
             return start;
         }
-        // SAFETY: there are `ALIGN` bytes before the returned address, which have enough space and
-        // alignment for a number.
+        // SAFETY: the `ALIGN` bytes before the returned address have enough space and alignment for
+        // a number.
         unsafe {
             start.cast::<usize>().write(size);
             start.add(ALIGN)

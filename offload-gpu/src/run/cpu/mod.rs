@@ -55,7 +55,7 @@ pub(super) fn device() -> Arc<Context> {
             modules: Modules::default(),
         })
     };
-    // Making the CPU's context cannot fail.
+    // Creating the CPU's context cannot fail.
     shared(Vendor::Cpu, 0, None, &context).unwrap_or_else(|_| process::abort())
 }
 

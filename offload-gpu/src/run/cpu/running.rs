@@ -46,7 +46,7 @@ pub(super) fn blocks(no_access: Option<NoAccess>, depth: c_uint, run: &mut dyn F
     RUNNING.set(Running { has_signal_stack, ..outer });
 }
 
-/// The systems whose signal structures this module declares.
+/// Signal handlers, on the systems whose signal structures this module declares.
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"),
@@ -119,12 +119,13 @@ mod signals {
     /// The previous actions, from Rust's standard library or the program.
     static BEFORE: Before = Before(UnsafeCell::new([DEFAULT; SIGSEGV as usize + 1]));
 
-    /// Handles a signal from a kernel on this thread, and passes on all others.
+    /// Reports a signal that a launched kernel causes on this thread. Also passes each signal to
+    /// the previous handler, unless the report ends the program.
     unsafe extern "C" fn handle(signal: c_int, info: *const Info, context: *mut c_void) {
         // SAFETY: the system passes a valid structure, and the action was stored before this
         // handler was set.
         let (info, before) = unsafe { (&*info, &(*BEFORE.0.get())[signal as usize]) };
-        // A signal from a process is not caused by the kernel.
+        // Ignore signals that processes send: the launched kernel did not cause them.
         let no_access = RUNNING.get().no_access.filter(|_| info.code > 0);
         if let Some(no_access) = no_access
             && signal == SIGSEGV

@@ -25,14 +25,15 @@ pub(super) enum ImageSource {
     Memory { path: PathBuf, _file: File },
     /// A file on disk that only this process uses.
     Disk(TemporaryFile),
-    /// A file beside the log of launches, kept as long as the image is loaded.
+    /// A file beside the launch log, kept as long as the image is loaded.
     Logged(TemporaryFile),
     /// The file was removed after the image was loaded.
     Gone,
 }
 
 impl ImageSource {
-    /// Makes a source. `log` is the log of launches of a checked image, if there is one.
+    /// Creates a source. For a checked image, `log` is the path of the launch log, if there is a
+    /// log.
     pub(super) fn new(bytes: &[u8], log: Option<OsString>) -> Result<Self, String> {
         if let Some(log) = log {
             return Self::in_log(bytes, log);
@@ -47,8 +48,8 @@ impl ImageSource {
         TemporaryFile::create(env::temp_dir().join(name), bytes).map(Self::Disk)
     }
 
-    /// Returns a file beside the log of launches. Tools that read reports find the source lines
-    /// through a link to the file, `LOG-HASH.so`, which is not removed. The file's own name also
+    /// Creates a file beside the launch log. Tools that read reports find the source lines through
+    /// a link to the file, `LOG-HASH.so`. The link is not removed. The file's own name also
     /// contains a random number.
     fn in_log(bytes: &[u8], log: OsString) -> Result<Self, String> {
         let mut hasher = DefaultHasher::new();
@@ -139,9 +140,9 @@ fn path_in_proc(file: &File) -> Option<PathBuf> {
     ((found.dev(), found.ino()) == (own.dev(), own.ino())).then_some(path)
 }
 
-/// Returns a path component without effect that differs for each number: `./` for each binary 1,
-/// and `/` for each 0. Without it, paths would repeat, because new descriptors reuse the numbers of
-/// closed ones.
+/// Returns a path component without effect that differs for each number: `./` for each binary digit
+/// 1, and `/` for each 0. Without it, paths would repeat, because new descriptors reuse the numbers
+/// of closed ones.
 #[cfg(target_os = "linux")]
 fn detour(number: u64) -> String {
     let digits = format!("{number:b}");

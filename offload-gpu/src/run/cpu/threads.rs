@@ -74,15 +74,15 @@ pub(super) unsafe fn run(
     } else {
         (&run_blocks, blocks.min(threads as u64))
     };
-    // Each thread of the operating system has its own `__shared__` variables. Inside a kernel, the
-    // waiting block still uses this thread's variables. Checked images have separate variables for
-    // each block.
+    // Each thread of the operating system has its own `__shared__` variables. If a kernel starts
+    // this launch, the waiting block still uses this thread's variables. Checked images have
+    // separate variables for each block.
     let runs_here = depth == 0 || is_checked;
     if runs_here && workers == 1 {
         return run(0, blocks);
     }
-    // Threads take blocks in portions of an eighth of their share, so that all threads finish at
-    // about the same time.
+    // Each thread claims blocks in portions of an eighth of its share, so that all threads finish
+    // at about the same time.
     let part = if workers == 1 { blocks } else { (blocks / (workers * 8)).max(1) };
     let next = AtomicU64::new(0);
     let shared = Shared(run);

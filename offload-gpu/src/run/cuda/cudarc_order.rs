@@ -1,6 +1,6 @@
-//! Orders a launch among other work with cudarc buffers, by their events.
+//! Orders a launch relative to other work on cudarc buffers, by the buffers' events.
 //!
-//! When a call is made, each buffer's own stream waits for the buffer's earlier work on other
+//! When a call is created, each buffer's own stream waits for the buffer's earlier work on other
 //! streams. A launch on a different stream waits for the buffer's own stream. After the launch, the
 //! buffer's event is recorded on the launch's stream: the next use of the buffer, or its release,
 //! waits for the event. For a launch on the buffer's own stream, cudarc's guard would have the same
@@ -52,8 +52,8 @@ fn wait(
     check(driver, "cuStreamWaitEvent", waits, arguments)
 }
 
-/// Records the events of all buffers of a started launch, even if one fails. A context must be
-/// current.
+/// Records the events of all buffers of a started launch, even if recording one of them fails. A
+/// context must be current.
 ///
 /// As with cudarc, the kernel runs even if an error is returned.
 pub(super) fn after(driver: &Driver, stream: CUstream, arguments: &Arguments<'_>) -> Result<()> {

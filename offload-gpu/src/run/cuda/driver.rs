@@ -79,8 +79,8 @@ functions! {
         fn cuMemFree_v2(CUdeviceptr) -> CUresult;
         fn cuMemcpyHtoD_v2(CUdeviceptr, *const c_void, usize) -> CUresult;
         fn cuMemcpyDtoH_v2(*mut c_void, CUdeviceptr, usize) -> CUresult;
-        // The arguments after the function: blocks in x, y, z; threads in x, y, z; bytes of dynamic
-        // shared memory; stream; arguments; extra.
+        // The arguments after the function: the blocks in x, y and z, the threads in x, y and z,
+        // the bytes of dynamic shared memory, the stream, the kernel's arguments, and `extra`.
         fn cuLaunchKernel(
             CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream,
             *mut *mut c_void, *mut *mut c_void,
@@ -88,8 +88,8 @@ functions! {
         optional
         // Since CUDA 12.0.
         fn cuCtxGetId(CUcontext, *mut c_ulonglong) -> CUresult;
-        // The arguments: code; options and values for the PTX compiler, and their number; options
-        // and values for the library, and their number.
+        // The arguments: the code, the options and values for the PTX compiler and their number,
+        // and the options and values for the library and their number.
         fn cuLibraryLoadData(
             *mut CUlibrary, *const c_void, *mut c_int, *mut *mut c_void, c_uint, *mut c_int, *mut *mut c_void, c_uint,
         ) -> CUresult;
@@ -100,8 +100,8 @@ functions! {
     }
 }
 
-/// Driver functions for libraries, which are modules that are not bound to a context; since CUDA
-/// 12.
+/// Driver functions for libraries, available since CUDA 12. A library is a module that is not bound
+/// to a context.
 pub(super) struct Libraries {
     pub(super) load: LoadLibrary,
     pub(super) unload: unsafe extern "C" fn(CUlibrary) -> CUresult,
@@ -111,8 +111,8 @@ pub(super) struct Libraries {
     pub(super) get_function: unsafe extern "C" fn(*mut CUfunction, CUkernel) -> CUresult,
 }
 
-/// The arguments: code; options and values for the PTX compiler, and their number; options and
-/// values for the library, and their number.
+/// The arguments: the code, the options and values for the PTX compiler and their number, and the
+/// options and values for the library and their number.
 type LoadLibrary = unsafe extern "C" fn(
     *mut CUlibrary,
     *const c_void,

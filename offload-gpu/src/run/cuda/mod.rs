@@ -33,7 +33,7 @@ pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
     all_shared(Vendor::Nvidia, count, &|ordinal| open(driver, ordinal, None))
 }
 
-/// Returns the GPU of a context that another library made.
+/// Returns the GPU of a context that another library created.
 ///
 /// # Safety
 /// `context` is a valid context that lives as long as the result.
@@ -118,7 +118,7 @@ fn ordinal(driver: &Driver, wanted: CUdevice) -> Result<c_int> {
     Err(RunError::refused("use a CUDA context", "the driver does not list the context's GPU"))
 }
 
-/// Reads the properties of a GPU, without making a context.
+/// Reads the properties of a GPU, without creating a context.
 fn open(
     driver: &'static Driver,
     ordinal: c_int,
@@ -166,7 +166,7 @@ fn open(
         shared_memory,
         shared_memory_on_request: attribute(driver::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.into(),
         // Since compute capability 8.0, the driver reserves 1 KiB of shared memory in each block.
-        // In ptxas's numbers for a kernel, this KiB is included only since 9.0.
+        // ptxas includes this KiB in its numbers for a kernel only from 9.0 on.
         reserved_shared_memory: if capability.major >= 9 { 1024 } else { 0 },
     };
     let context = OnceLock::new();
@@ -210,7 +210,8 @@ impl Current {
         driver.check("cuCtxGetCurrent", code, attempted)?;
         let is_pushed = before != context;
         if is_pushed {
-            // SAFETY: the context exists: it was retained, or its owner guarantees its lifetime.
+            // SAFETY: the context exists, because it was retained or its owner guarantees its
+            // lifetime.
             let code = unsafe { (driver.cuCtxPushCurrent_v2)(context) };
             driver.check("cuCtxPushCurrent_v2", code, attempted)?;
         }
@@ -267,8 +268,8 @@ impl Cuda {
                 return None;
             }
         }
-        // Any call may return the error of an earlier launch, but returns it only once. So try
-        // again.
+        // Any call may return the error of an earlier launch. The driver returns such an error only
+        // once, so try again.
         self.current().or_else(|_| self.current()).ok()
     }
 }
@@ -276,14 +277,14 @@ impl Cuda {
 impl Drop for Cuda {
     fn drop(&mut self) {
         if let (Some(_), None) = (self.context.get(), self.foreign) {
-            // SAFETY: the context was retained once, and nothing that was made in it remains.
+            // SAFETY: the context was retained once, and nothing that was created in it remains.
             // Errors are ignored, since nothing can be done about them.
             unsafe { (self.driver.cuDevicePrimaryCtxRelease_v2)(self.device) };
         }
     }
 }
 
-/// Advice if the driver refuses the image that was selected for it.
+/// Advice if the driver rejects the image that was selected for it.
 const REFUSED: &str = "Update the driver, or add this GPU's own target in build.rs.";
 
 impl Backend for Cuda {

@@ -62,7 +62,7 @@ fn open(hip: &'static Hip, ordinal: c_int) -> Result<Context> {
     })
 }
 
-/// An AMD GPU. HIP makes its only context on demand.
+/// An AMD GPU. HIP creates the GPU's only context on demand.
 struct Gpu {
     hip: &'static Hip,
     ordinal: c_int,
@@ -100,13 +100,13 @@ impl Gpu {
 
     /// Makes the GPU current in order to release something; returns `None` if the runtime fails.
     fn current_to_end(&self) -> Option<Current> {
-        // Any call may return the error of an earlier launch, but returns it only once. So try
-        // again.
+        // Any call may return the error of an earlier launch. The runtime returns such an error
+        // only once, so try again.
         self.current().or_else(|_| self.current()).ok()
     }
 }
 
-/// Advice if the runtime refuses the image that was selected for it.
+/// Advice if the runtime rejects the image that was selected for it.
 const REFUSED: &str = "The runtime may be too old for this compiler's images: update ROCm.";
 
 impl Backend for Gpu {

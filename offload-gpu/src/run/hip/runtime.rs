@@ -50,8 +50,8 @@ functions! {
         fn hipMalloc(*mut *mut c_void, usize) -> hipError_t;
         fn hipFree(*mut c_void) -> hipError_t;
         fn hipMemcpy(*mut c_void, *const c_void, usize, c_int) -> hipError_t;
-        // The arguments: function; blocks in x, y, z; threads in x, y, z; bytes of dynamic shared
-        // memory; stream; arguments; extra.
+        // The arguments: the function, the blocks in x, y and z, the threads in x, y and z, the
+        // bytes of dynamic shared memory, the stream, the kernel's arguments, and `extra`.
         fn hipModuleLaunchKernel(
             *mut c_void, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, *mut c_void,
             *mut *mut c_void, *mut *mut c_void,
@@ -185,7 +185,7 @@ impl Hip {
 }
 
 impl DriverErrors for Hip {
-    /// Returns the error's name, and its description unless it is the same, as in HIP 5.
+    /// Returns the error's name, and the description unless it equals the name, as in HIP 5.
     fn text_of(&self, code: hipError_t) -> String {
         // SAFETY: both functions return a constant string for any number, known or not.
         let (name, description) = unsafe {

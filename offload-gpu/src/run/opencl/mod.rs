@@ -80,7 +80,7 @@ fn open(opencl: &'static OpenCl, id: DeviceId, ordinal: i32) -> Result<Context> 
         .filter_map(|version| SpirvVersion::parse(version.strip_prefix("SPIR-V_")?))
         .max()
         .ok_or_else(|| refused("does not compile SPIR-V"))?;
-    // The size that is assumed for a device that does not report its sizes.
+    // A device that reports no sub-group sizes is assumed to support 32 lanes.
     let sizes: [u64; 16] = opencl.numbers(id.device, runtime::CL_DEVICE_SUB_GROUP_SIZES_INTEL);
     if sizes[0] != 0 && !sizes.contains(&32) {
         return Err(refused("has no sub-groups of 32 lanes"));
@@ -143,8 +143,8 @@ struct Gpu {
     is_cpu: bool,
     context: Handle,
     queue: Handle,
-    /// Locked from a kernel's first argument to its launch, since the kernel object stores the
-    /// arguments.
+    /// Locked while a launch sets a kernel's arguments and starts the kernel, since the kernel
+    /// object stores the arguments.
     launching: Mutex<()>,
 }
 
@@ -159,7 +159,7 @@ impl Drop for Gpu {
     }
 }
 
-/// Advice if the driver refuses the image that was selected for it.
+/// Advice if the driver rejects the image that was selected for it.
 const REFUSED: &str = "The driver may be too old for this compiler's SPIR-V: update it.";
 
 /// Advice for a buffer that is larger than the device's largest allocation.
@@ -169,7 +169,7 @@ impl Gpu {
     /// # Safety
     /// The handle comes from [`Backend::load`] on this device, and is not unloaded.
     unsafe fn program(&self, module: Handle) -> &Program {
-        // SAFETY: `load` made the handle from a box, which lives until `unload`.
+        // SAFETY: `load` created the handle from a box, which lives until `unload`.
         unsafe { &*module.0.cast::<Program>() }
     }
 }
@@ -185,7 +185,7 @@ impl Backend for Gpu {
     }
 
     fn unload(&self, module: Handle) {
-        // SAFETY: `load` made the handle from a box, and each module is unloaded once.
+        // SAFETY: `load` created the handle from a box, and each module is unloaded once.
         drop(unsafe { Box::from_raw(module.0.cast::<Program>()) });
     }
 

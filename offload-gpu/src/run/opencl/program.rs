@@ -1,11 +1,11 @@
 //! Modules that a driver has compiled, and their kernels.
 //!
 //! In OpenCL, a launch cannot set the size of `extern __shared__` arrays. So the module has an
-//! array of fixed size, and is compiled again for each size that launches request: each of these is
-//! a form. Each form has its own variables, so a module with variables is compiled only once, for
-//! the largest size.
+//! array of fixed size, and is compiled again for each size that launches request. Each compiled
+//! version is called a form. Each form has its own variables, so a module with variables is
+//! compiled only once, for the largest size.
 //!
-//! As in CUDA, a kernel that uses such an array only conditionally may be launched without dynamic
+//! As in CUDA, a kernel that only conditionally uses such an array may be launched without dynamic
 //! shared memory. Such a launch gets the largest size, too. Only the kernel knows whether it uses
 //! the array, and an invalid access may end the process: code from Intel's compiler for CPUs checks
 //! no bounds.
@@ -42,7 +42,7 @@ pub(super) struct Program {
     kernels: Mutex<Vec<Box<Kernel>>>,
 }
 
-/// Compiles a module for its device, again for each size of dynamic shared memory.
+/// Compiles a module for its device, once for each size of dynamic shared memory.
 struct Compiler {
     opencl: &'static OpenCl,
     driver: Driver,
@@ -151,7 +151,8 @@ impl Program {
         self.compiled.program
     }
 
-    /// Returns the kernel with this name. Its address is valid as long as the module.
+    /// Returns the kernel with this name. The kernel's address is valid as long as the module
+    /// exists.
     pub(super) fn kernel(&self, name: &CStr) -> Result<&Kernel> {
         let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kernels.iter().position(|kernel| kernel.name.as_c_str() == name);
@@ -236,7 +237,7 @@ impl Compiler {
         let mut sized = module.for_driver(bytes).map_err(refused)?;
         if is_cpu {
             // Intel's compiler for CPUs (2026.2) treats a barrier as if it ordered no accesses to
-            // shared memory: it keeps values in registers, and moves stores out of loops.
+            // shared memory. The compiler keeps values in registers, and moves stores out of loops.
             sized = Some(with_memory_barriers(sized.as_deref().unwrap_or(&self.spirv)));
         }
         let spirv = sized.as_deref().unwrap_or(&self.spirv);
@@ -254,7 +255,7 @@ impl Compiled {
         let kernel = unsafe { (opencl.clCreateKernel)(self.program.0, name.as_ptr(), &mut code) };
         opencl.check("clCreateKernel", code, attempted)?;
         let raw = RawKernel { opencl, kernel: Handle(kernel) };
-        // Structs may contain addresses.
+        // Arguments that are structs may contain addresses.
         let yes: c_uint = 1;
         // SAFETY: the kernel is alive, and the driver reads one number.
         let code = unsafe {

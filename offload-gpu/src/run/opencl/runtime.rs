@@ -76,8 +76,9 @@ functions! {
         ) -> c_int;
         fn clSetKernelArg(*mut c_void, c_uint, usize, *const c_void) -> c_int;
         fn clSetKernelExecInfo(*mut c_void, c_uint, usize, *const c_void) -> c_int;
-        // The arguments: queue; kernel; dimensions; offsets; threads of the grid; threads of a
-        // block; events to wait for; event.
+        // The arguments: the queue, the kernel, the number of dimensions, the offsets, the threads
+        // of the grid, the threads of a block, the events to wait for and their number, and the
+        // event.
         fn clEnqueueNDRangeKernel(
             *mut c_void, *mut c_void, c_uint, *const usize, *const usize, *const usize, c_uint,
             *const c_void, *mut c_void,
@@ -89,7 +90,8 @@ functions! {
     }
 }
 
-/// `clDeviceMemAllocINTEL`; the arguments: context; device; properties; bytes; alignment; error.
+/// `clDeviceMemAllocINTEL`. The arguments: the context, the device, the properties, the size in
+/// bytes, the alignment, and the error.
 type Allocate = unsafe extern "C" fn(
     *mut c_void,
     *mut c_void,
@@ -99,12 +101,12 @@ type Allocate = unsafe extern "C" fn(
     *mut c_int,
 ) -> *mut c_void;
 
-/// `clMemBlockingFreeINTEL`, which waits for commands that use the memory; the arguments: context;
-/// address.
+/// `clMemBlockingFreeINTEL`, which waits for commands that use the memory. The arguments: the
+/// context and the address.
 type Free = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
 
-/// `clEnqueueMemcpyINTEL`; the arguments: queue; whether to wait; to; from; bytes; events to wait
-/// for; event.
+/// `clEnqueueMemcpyINTEL`. The arguments: the queue, whether to wait, the destination, the source,
+/// the size in bytes, the events to wait for and their number, and the event.
 type CopyMemory = unsafe extern "C" fn(
     *mut c_void,
     c_uint,
@@ -116,10 +118,12 @@ type CopyMemory = unsafe extern "C" fn(
     *mut c_void,
 ) -> c_int;
 
-/// `clSetKernelArgMemPointerINTEL`; the arguments: kernel; number of the argument; address.
+/// `clSetKernelArgMemPointerINTEL`. The arguments: the kernel, the number of the argument, and the
+/// address.
 type SetAddress = unsafe extern "C" fn(*mut c_void, c_uint, *const c_void) -> c_int;
 
-/// `clGetDeviceGlobalVariablePointerINTEL`; the arguments: device; program; name; size; address.
+/// `clGetDeviceGlobalVariablePointerINTEL`. The arguments: the device, the program, the name, the
+/// size, and the address.
 pub(super) type FindVariable = unsafe extern "C" fn(
     *mut c_void,
     *mut c_void,
@@ -129,12 +133,12 @@ pub(super) type FindVariable = unsafe extern "C" fn(
 ) -> c_int;
 
 /// The option with which Intel's compiler for GPUs makes the addresses of variables available to
-/// programs. Intel's compiler for CPUs always does this, and refuses the option.
+/// programs. Intel's compiler for CPUs always does this, and rejects the option.
 ///
-/// Source: LLVM's offloading runtime (22), its plugin for Intel's GPUs.
+/// Source: the plugin for Intel's GPUs in the offloading runtime of LLVM 22.
 const EXPORT_VARIABLES: &str = "-cl-take-global-address";
 
-/// A platform's functions of Intel's memory extension. With it, memory has addresses.
+/// A platform's functions of Intel's memory extension. With this extension, memory has addresses.
 pub(super) struct Memory {
     pub(super) allocate: Allocate,
     pub(super) free: Free,
@@ -158,7 +162,7 @@ static OPENCL: OnceLock<core::result::Result<OpenCl, String>> = OnceLock::new();
 impl OpenCl {
     /// Returns the loader. The first call loads it.
     ///
-    /// Returns an error message if there is none.
+    /// Returns an error message if there is no loader.
     pub(super) fn get() -> core::result::Result<&'static Self, String> {
         let load = || {
             // On other systems, the calling convention and the size of `size_t` differ.
@@ -352,7 +356,7 @@ impl OpenCl {
     }
 
     /// Queries the number of handles, and then the handles. The code `none` means an empty list.
-    /// The arguments of `ask`: the space in handles; the handles; their number.
+    /// The arguments of `ask` are the space in handles, the handles, and their number.
     fn list(
         &self,
         function: &'static str,
@@ -380,7 +384,7 @@ impl DriverErrors for OpenCl {
 }
 
 /// Queries the size of a text, and then the text up to its NUL; empty if there is none. The
-/// arguments of `ask`: the space in bytes; the bytes; their number.
+/// arguments of `ask` are the space in bytes, the bytes, and their number.
 fn text(ask: &dyn Fn(usize, *mut c_void, *mut usize) -> c_int) -> String {
     let mut size = 0;
     ask(0, ptr::null_mut(), &mut size);
@@ -392,7 +396,7 @@ fn text(ask: &dyn Fn(usize, *mut c_void, *mut usize) -> c_int) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
-/// Returns the name of an error; empty if it has none. OpenCL has no function for names.
+/// Returns the name of an error; empty if it has none. OpenCL has no function that returns names.
 pub(super) fn name(code: c_int) -> &'static str {
     match code {
         CL_DEVICE_NOT_FOUND => "CL_DEVICE_NOT_FOUND",
