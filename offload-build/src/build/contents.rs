@@ -249,8 +249,8 @@ impl Build {
     /// Allows the pack and its modules to have no images if nothing can be built.
     ///
     /// Nothing can be built if the pack supports none of the targets. The same applies if programs
-    /// for this host (32-bit systems, WebAssembly and iOS) cannot embed packs. Programs that embed
-    /// an empty pack still compile. The pack's `select` reports why it has no images.
+    /// for this host cannot embed packs, as on 32-bit systems, WebAssembly and iOS. Programs that
+    /// embed an empty pack still compile. The pack's `select` reports why it has no images.
     ///
     /// ```no_run
     /// offload_build::Build::new()

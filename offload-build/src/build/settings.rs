@@ -169,7 +169,7 @@ impl Build {
     /// - For each target, only sources that support it are linked. A function that is missing for
     ///   one target is an error.
     /// - nvcc links machine code. The driver links PTX when the program loads it, so every source
-    ///   must support a PTX target that is listed.
+    ///   must support each PTX target in the list.
     /// - clang needs version 19 or newer, and does not link PTX.
     ///
     /// In a pack, this call is an error, because the sources of a pack's module are always linked.

@@ -1,4 +1,4 @@
-//! Finds the oldest clang for a list of targets, joins the list to text, and parses names that
+//! Finds the oldest clang for a list of targets, turns the list into text, and parses names that
 //! tools print.
 
 use offload_format::target::{NvidiaArch, OLDEST_CLANG, OffloadArch, Target, TargetId};

@@ -101,8 +101,8 @@ pub struct Entry<'data> {
     at: u64,
     /// The stored payload's offset in bytes from the start of the fatbin.
     pub offset: u64,
-    /// The kind of the entry's image, or [`FatbinImageKind::GROUP`] if images were
-    /// compressed together.
+    /// The kind of the entry's image, or [`FatbinImageKind::GROUP`] if images were compressed
+    /// together.
     pub kind: FatbinImageKind,
     /// The compression of the payload.
     pub compression: Compression,
@@ -249,16 +249,15 @@ impl<'data> Images<'data> {
 pub struct Image<'data> {
     /// The kind of this image.
     pub kind: FatbinImageKind,
-    /// The version of the code, major and minor. For PTX this is the version of its ISA (8,
-    /// 0); for a cubin, 1 and its ABI version.
+    /// The version of the code, major and minor. For PTX this is the version of its ISA (8, 0); for
+    /// a cubin, 1 and its ABI version.
     pub version: (u16, u16),
-    /// The compute capability times ten: 90 for `sm_90a`, 80 for `lto_80`, 0 if there is
-    /// none.
+    /// The compute capability times ten: 90 for `sm_90a`, 80 for `lto_80`, 0 if there is none.
     pub compute_capability: u32,
     /// All flags as stored; the module's page lists them.
     pub flags: u64,
-    /// The name of the image, usually a source file; empty if there is none. The name is
-    /// not always UTF-8.
+    /// The name of the image, usually a source file; empty if there is none. The name is not always
+    /// UTF-8.
     pub name: &'data [u8],
     /// Options for ptxas (PTX) or for the optimizer (LTO-IR), or the section `.nv.compat` of a
     /// cubin. Empty if there are none.

@@ -42,9 +42,9 @@ pub(super) fn comparison<'a>(
     is_order.then_some((if order.starts_with('s') { "sle" } else { "ule" }, ty, sum))
 }
 
-/// Returns what is known about a result: nothing (0), its value (1), or what it is the address of.
-/// This is memory that no thread changes (2), an address of such memory (3), a part of `threadIdx`
-/// (4), or `threadIdx.x` (5).
+/// Returns what is known about a result: nothing (0), its value (1), or what it is the address of:
+/// memory that no thread changes (2), a pointer to such memory (3), a part of `threadIdx` (4), or
+/// `threadIdx.x` (5).
 pub(super) fn known(line: &Line, of: &[usize]) -> usize {
     let text = &line.text;
     let (mut first, mut varies) = (1, 0);

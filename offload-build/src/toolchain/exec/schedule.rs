@@ -85,8 +85,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 ///
 /// If several steps can start, the one with the longest chain of waiting steps starts first. `work`
 /// is the amount of work in each step, in any unit. After a failure, only steps of other modules
-/// start, and only those with `goes_on`. Calls `ended` with the number of each step
-/// that succeeded, or that failed and may fail.
+/// start, and only those with `goes_on`. Calls `ended` with the number of each step that succeeded,
+/// or that failed and may fail.
 ///
 /// Returns an error with the command line and the complete text of each failed tool, at most one
 /// for each module.

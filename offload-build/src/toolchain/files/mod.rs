@@ -33,7 +33,8 @@ pub fn make_folder(folder: &Path) -> Result<(), Error> {
     fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))
 }
 
-/// Creates a hard link to a file in a different folder, or copies the file if links are impossible.
+/// Hard-links the file `from` to the path `to` in a different folder, or copies the file if links
+/// are impossible.
 #[inline]
 pub fn link_or_copy(from: &Path, to: &Path) -> Result<(), Error> {
     remove(to)?;

@@ -27,7 +27,7 @@ use std::process::ExitCode;
     never lead out of DIR, and links in DIR are replaced, not followed."
 )]
 pub struct Args {
-    /// Executable, library, object, bundle, fatbin, code object or archive
+    /// Executable, library, object, bundle, fatbin, code object, wheel or other archive
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Only images for this target; may be repeated

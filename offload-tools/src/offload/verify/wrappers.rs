@@ -46,7 +46,7 @@ fn fault(wrapper: &Wrapper<'_>) -> Option<String> {
         }
         WrapperKind::HipKpack => KpackReference::parse(image).is_ok(),
         WrapperKind::Cuda => starts(image, &[&nv_fatbin::MAGIC]),
-        _ => return Some("no runtime recognises its magic number".to_owned()),
+        _ => return Some("no runtime recognizes its magic number".to_owned()),
     };
     let start: Vec<String> = image.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let text = || {
