@@ -83,30 +83,6 @@ fn the_errors_of_all_modules_are_shown() {
     scenario.build().passes();
 }
 
-/// A build must not compile an image again that an earlier build finished before another module
-/// failed.
-#[test(CLANG)]
-fn images_that_were_finished_before_a_failure_are_kept() {
-    let scenario = Scenario::new("modules_kept");
-    scenario.kernel("wrong", "absent_name").pack(
-        "pack",
-        r#".modules(["kernels/long.cu", "kernels/wrong.cu"]).archs(["compute_80", "cpu"])"#,
-    );
-    // The build starts with the module that has the largest source.
-    let padding = format!("// {}\n", "x".repeat(10_000));
-    scenario.write("kernels/long.cu", format!("{padding}__global__ void k(int *x) {{ *x = 1; }}"));
-    scenario.build().env("OFFLOAD_JOBS", "1").fails();
-    let image = || {
-        let image = scenario.output("debug", "pack/long.compute_80.ptx");
-        fs::metadata(image).and_then(|image| image.modified()).expect("the image was made")
-    };
-    let first = image();
-    scenario.kernel("wrong", "1.0f").build().passes();
-    assert_eq!(image(), first);
-    scenario.write("kernels/long.cu", "__global__ void k(int *x) { *x = 2; }").build().passes();
-    assert_ne!(image(), first);
-}
-
 const MAIN: &str = r#"#![forbid(unsafe_code)]
 use offload_gpu::Module;
 use offload_gpu::{ComputeCapability, DeviceInfo, KernelPack};

@@ -158,37 +158,17 @@ pub(super) fn make<'a>(
             }
         }
     }
-    let mut finished = Vec::new();
-    finished.resize_with(stale.len(), || None);
     for job in &jobs {
         job.descriptions.add_stale(&mut stale);
     }
-    let after = Seen::default();
-    let start = run.run_steps(&stale, &mut |number, start| {
-        if let Some(made) = finished.get_mut(number) {
-            *made = Some(finish(run, stale[number], Before { seen: &run.seen, start }, &after));
-        }
-    })?;
+    let start = run.run_steps(&stale)?;
     let before = start.map(|start| Before { seen: &run.seen, start });
-    let mut finished = finished.into_iter().flatten();
+    let after = Seen::default();
     let mut modules = Vec::new();
     for ModuleJob { plan, set, images, descriptions } in jobs {
         let mut made = Vec::new();
         for ImageJob { target, source } in images {
-            let (compilation, it) = match source {
-                Source::Prebuilt(image, _) | Source::Supplied(image) => {
-                    made.push(MadeImage { image, inputs: Inputs::default() });
-                    continue;
-                }
-                Source::Fresh(compilation, made) => (compilation, made),
-                Source::Compile(compilation) => {
-                    (compilation, finished.next().expect("all steps have run")?)
-                }
-            };
-            it.inputs.watch(run.cargo);
-            let path = &compilation.image;
-            let image = Image::open(target, path, it.image, Origin::Compiled, run.cargo)?;
-            made.push(MadeImage { image, inputs: it.inputs });
+            made.push(make_image(run, target, source, before, &after)?);
         }
         let described = descriptions.finish(run, &plan.name, before, &after)?;
         modules.push(MadeModule { plan, set, images: made, described });
@@ -196,21 +176,37 @@ pub(super) fn make<'a>(
     Ok(modules)
 }
 
-/// Finishes and records an image after its last step has run.
-fn finish(
+/// Opens an image after all steps have run. `before` is the state before the first step, or `None`
+/// if there were no steps.
+fn make_image(
     run: &Run<'_>,
-    compilation: &Compilation,
-    before: Before<'_>,
+    target: &Target,
+    source: Source,
+    before: Option<Before<'_>>,
     after: &Seen,
-) -> Result<Made, Error> {
-    compilation.check_orders()?;
-    if compilation.lowers_ptx
-        && let Some(why) = Image::lower_ptx(&compilation.image)?
-    {
-        run.cargo.note(&format!("offload-build: {}: {why}", compilation.stem));
-    }
-    Image::seal(&compilation.image)?;
-    cache::record(compilation, before, after, run.output, run.cargo)
+) -> Result<MadeImage, Error> {
+    let (compilation, made) = match source {
+        Source::Prebuilt(image, _) | Source::Supplied(image) => {
+            return Ok(MadeImage { image, inputs: Inputs::default() });
+        }
+        Source::Fresh(compilation, made) => (compilation, made),
+        Source::Compile(compilation) => {
+            compilation.check_orders()?;
+            if compilation.lowers_ptx
+                && let Some(why) = Image::lower_ptx(&compilation.image)?
+            {
+                run.cargo.note(&format!("offload-build: {}: {why}", compilation.stem));
+            }
+            Image::seal(&compilation.image)?;
+            let before = before.expect("a compilation has steps");
+            let made = cache::record(&compilation, before, after, run.output, run.cargo)?;
+            (compilation, made)
+        }
+    };
+    made.inputs.watch(run.cargo);
+    let path = &compilation.image;
+    let image = Image::open(target, path, made.image, Origin::Compiled, run.cargo)?;
+    Ok(MadeImage { image, inputs: made.inputs })
 }
 
 /// Prints one line for each reason why a prebuilt image is used.

@@ -98,23 +98,16 @@ impl<'a> Run<'a> {
         answer
     }
 
-    /// Runs the steps of these compilations. After the last step of a compilation, calls `finish`
-    /// with the compilation's number and the time when the steps began, while other steps may still
-    /// run. The results are therefore recorded even if a later step fails. Returns the time when
-    /// the steps began, or `None` if there are no steps.
+    /// Runs the steps of these compilations. Returns the time when the steps began, or `None` if
+    /// there are no steps.
     pub(crate) fn run_steps(
         &self,
         compilations: &[&Compilation],
-        finish: &mut dyn FnMut(usize, SystemTime),
     ) -> Result<Option<SystemTime>, Error> {
         let mut steps = Vec::new();
         let mut work = Vec::new();
-        // The number of steps of each compilation that have not ended, and the compilation of each
-        // step.
-        let mut left: Vec<usize> = compilations.iter().map(|it| it.steps.len()).collect();
-        let mut owners = Vec::new();
         let mut modules: Vec<&str> = Vec::new();
-        for (number, compilation) in compilations.iter().enumerate() {
+        for compilation in compilations {
             cache::forget(compilation, self.output)?;
             let first = steps.len();
             let known = modules.iter().position(|module| *module == compilation.module);
@@ -123,7 +116,6 @@ impl<'a> Run<'a> {
                 modules.push(&compilation.module);
             }
             work.resize(first + compilation.steps.len(), compilation.source_bytes);
-            owners.resize(work.len(), number);
             for step in &compilation.steps {
                 let mut step = step.clone();
                 for before in &mut step.after {
@@ -154,14 +146,7 @@ impl<'a> Run<'a> {
             return Ok(None);
         }
         let start = cache::file_time(self.output)?;
-        let printed = exec::run(&steps, &work, &self.how()?, &mut |step| {
-            let owner = owners[step];
-            left[owner] -= 1;
-            if left[owner] == 0 {
-                finish(owner, start);
-            }
-        })?;
-        self.pass_on(&printed);
+        self.pass_on(&exec::run(&steps, &work, &self.how()?)?);
         Ok(Some(start))
     }
 

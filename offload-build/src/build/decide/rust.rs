@@ -50,7 +50,7 @@ impl Run<'_> {
         if package.lock.is_none() {
             // Create `Cargo.lock` first, because it is an input of the images for all targets.
             let lock = rust::lock(Crate { package: &package, rust }, self.cargo);
-            exec::run(&[lock], &[0], &self.how()?, &mut |_| ())?;
+            exec::run(&[lock], &[0], &self.how()?)?;
             package = self.crate_of(manifest)?;
         }
         let of = Crate { package: &package, rust };

@@ -298,25 +298,18 @@ pub(super) fn make(
         }
     }
     let compilations: Vec<&Compilation> = stale.iter().map(|it| &it.compilation).collect();
+    let start = run.run_steps(&compilations);
+    let start = start.map_err(|error| advise(error, run.request.device_link))?;
     let after = Seen::default();
-    let mut finished = Vec::new();
-    finished.resize_with(stale.len(), || None);
-    let ran = run.run_steps(&compilations, &mut |number, start| {
-        let (compilation, path) = (compilations[number], &compilations[number].image);
-        let record = || {
-            finish(path).map_err(|error| Error::io("finish", path, error))?;
-            if let Some(part) = &compilation.part {
-                part.finish(path)?;
-            }
-            check_images::check(run, compilation)?;
-            let before = Before { seen: &run.seen, start };
-            cache::record(compilation, before, &after, run.output, run.cargo)
-        };
-        finished[number] = Some(record());
-    });
-    ran.map_err(|error| advise(error, run.request.device_link))?;
-    for (file, made) in stale.into_iter().zip(finished.into_iter().flatten()) {
-        let made = made?;
+    for file in stale {
+        let (compilation, path) = (&file.compilation, &file.compilation.image);
+        finish(path).map_err(|error| Error::io("finish", path, error))?;
+        if let Some(part) = &compilation.part {
+            part.finish(path)?;
+        }
+        check_images::check(run, compilation)?;
+        let before = Before { seen: &run.seen, start: start.expect("what is stale was compiled") };
+        let made = cache::record(compilation, before, &after, run.output, run.cargo)?;
         made.inputs.watch(run.cargo);
         file.made = Some(made.image);
     }

@@ -85,17 +85,11 @@ const PAUSE: Duration = Duration::from_millis(5);
 ///
 /// If several steps can start, the one with the longest chain of waiting steps starts first. `work`
 /// is the amount of work in each step, in any unit. After a failure, only steps of other modules
-/// start, and only those with `goes_on`. Calls `ended` with the number of each step that succeeded,
-/// or that failed and may fail.
+/// start, and only those with `goes_on`.
 ///
 /// Returns an error with the command line and the complete text of each failed tool, at most one
 /// for each module.
-pub fn run(
-    steps: &[Step],
-    work: &[u64],
-    how: &How,
-    ended: &mut dyn FnMut(usize),
-) -> Result<Vec<Printed>, Error> {
+pub fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<Printed>, Error> {
     if let Some(launcher) = &how.launcher {
         launcher.check(steps)?;
     }
@@ -130,11 +124,10 @@ pub fn run(
         if state.running == 0 {
             break;
         }
-        if let Some((index, output)) = events.next(needs_token.then_some(PAUSE)) {
-            match state.end(index, output) {
-                Ok(()) => ended(index),
-                Err(error) => state.fail(steps[index].module, error),
-            }
+        if let Some((index, output)) = events.next(needs_token.then_some(PAUSE))
+            && let Err(error) = state.end(index, output)
+        {
+            state.fail(steps[index].module, error);
         }
     }
     state.failure.map_or(Ok(state.printed), Err)
