@@ -11,7 +11,7 @@
 //! All functions are `#[inline]` or generic, so that rustc compiles them only for the few programs
 //! that call them.
 
-use super::{Content, Form, ImageRecord, KernelPack, ModuleRecord, not_built, opaque};
+use super::{Content, Form, ImageRecord, KernelPack, ModuleRecord, not_built, opaque, record};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -96,16 +96,13 @@ fn try_load<F: Form>(
         );
         return Err(unread(&why, ""));
     }
-    let mut modules = Vec::new();
-    for entry in index.modules {
-        let record = module(entry).map_err(damaged)?;
-        record.problem(bytes.len()).map_or(Ok(()), |problem| Err(damaged(problem)))?;
-        modules.push(record);
-    }
+    let modules: Result<Vec<_>, _> = index.modules.into_iter().map(module).collect();
+    let modules = modules.map_err(damaged)?.leak();
+    record::problem(modules, bytes.len()).map_or(Ok(()), |problem| Err(damaged(problem)))?;
     let unaligned = || unread(&format!("could not allocate aligned memory for {path}"), "");
     let bytes = aligned(bytes).ok_or_else(unaligned)?;
     let section = index.section.elf_name();
-    Ok(KernelPack::of(name, section, bytes, modules.leak(), Content::Linked).with_trust())
+    Ok(KernelPack::of(name, section, bytes, modules, Content::Linked).with_trust())
 }
 
 /// Copies the bytes to memory with the alignment that drivers need.

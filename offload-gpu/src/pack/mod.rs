@@ -98,11 +98,11 @@ pub const fn linked<F: Form>(
     bytes: &'static [u8],
     modules: &'static [ModuleRecord],
 ) -> KernelPack<F> {
+    if let Some(problem) = record::problem(modules, bytes.len()) {
+        panic!("{}", problem);
+    }
     let mut i = 0;
     while i < modules.len() {
-        if let Some(problem) = modules[i].problem(bytes.len()) {
-            panic!("{}", problem);
-        }
         assert!(modules[i].stream.is_none() || F::IS_COMPRESSED, "a plain pack has no streams");
         i += 1;
     }
@@ -351,7 +351,7 @@ impl<F: Form> KernelPack<F> {
         self.modules.iter().map(move |record| Module { pack: self, record })
     }
 
-    /// Returns the images of all modules, in file order.
+    /// Returns the images of all modules, in file order. Allocates a list of them.
     pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage<F>> + Clone + use<F> {
         let images: Vec<_> = self.now().modules().flat_map(|module| module.images()).collect();
         images.into_iter()

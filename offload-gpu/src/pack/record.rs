@@ -32,7 +32,7 @@ impl ModuleRecord {
 
     /// Returns the first fault of the module in a pack of `size` bytes, if there is any.
     #[inline]
-    pub(super) const fn problem(&self, size: usize) -> Option<&'static str> {
+    const fn problem(&self, size: usize) -> Option<&'static str> {
         let size = size as u64;
         let inside = match self.stream {
             Some(stream) if stream.offset > size => {
@@ -53,6 +53,22 @@ impl ModuleRecord {
         }
         None
     }
+}
+
+/// Returns the first fault of the modules in a pack of `size` bytes, if there is any.
+#[inline]
+pub(super) const fn problem(modules: &[ModuleRecord], size: usize) -> Option<&'static str> {
+    let (mut i, mut plain, mut compressed) = (0, false, false);
+    while i < modules.len() {
+        let module = &modules[i];
+        if let Some(problem) = module.problem(size) {
+            return Some(problem);
+        }
+        compressed |= module.stream.is_some();
+        plain |= module.stream.is_none() && !module.images.is_empty();
+        i += 1;
+    }
+    if plain && compressed { Some("only some modules of the pack are compressed") } else { None }
 }
 
 /// Returns the kernel's recorded name, if one of the images has the kernel.

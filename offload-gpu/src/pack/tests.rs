@@ -121,10 +121,10 @@ fn names_are_found_wherever_they_are() {
 #[test]
 #[should_panic(expected = "a plain pack has no streams")]
 fn a_stream_in_a_plain_pack() {
-    const MODULES: &[ModuleRecord] = &[ModuleRecord { stream: Some(STREAM), ..NO_IMAGES[0] }];
-    linked::<Plain>("test", ".llvm.offloading", &[0; 4], MODULES);
+    linked::<Plain>("test", ".llvm.offloading", &[0; 4], &[STREAMED]);
 }
 
+const STREAMED: ModuleRecord = ModuleRecord { stream: Some(STREAM), ..NO_IMAGES[0] };
 const STREAM: IndexStream =
     IndexStream { offset: 0, size: 4, inflated_size: 16, method: Method::Zstd };
 
@@ -143,13 +143,15 @@ fn images_of_each_module_are_compared_with_their_stream() {
     let problem = |at, offset| {
         let images = Box::leak(Box::new([image(8), image(at)]));
         let stream = Some(IndexStream { offset, ..STREAM });
-        ModuleRecord { stream, ..ModuleRecord::new("", images) }.problem(8)
+        record::problem(&[ModuleRecord { stream, ..ModuleRecord::new("", images) }], 8)
     };
     assert_eq!(problem(8, 4), None);
     assert_eq!(problem(9, 4), Some("an image ends past the end of its pack or stream"));
     assert_eq!(problem(17, 4), Some("an image starts past the end of its pack or stream"));
     assert_eq!(problem(8, 5), Some("a stream ends past the end of its pack"));
     assert_eq!(problem(8, 9), Some("a stream starts past the end of its pack"));
+    let modules = [ModuleRecord::new("", Box::leak(Box::new([image(0)]))), STREAMED];
+    assert_eq!(record::problem(&modules, 8), Some("only some modules of the pack are compressed"));
 }
 
 #[test]

@@ -180,7 +180,13 @@ fn run_on(device: &str, program: &Path, arguments: &[&str]) -> Outcome {
     let mut outcome = staged.run(arguments, &folder.join("log"));
     for text in [&mut outcome.stdout, &mut outcome.stderr] {
         while let Some(start) = text.find(&format!("{device} (")) {
-            let end = start + text[start..].find(')').expect("a product ends") + 1;
+            // A product's name may contain parentheses: `Intel(R) Xeon(R) Processor`.
+            let mut depth = 0;
+            let is_end = |c: char| {
+                depth += i32::from(c == '(') - i32::from(c == ')');
+                c == ')' && depth == 0
+            };
+            let end = start + text[start..].find(is_end).expect("a product ends") + 1;
             text.replace_range(start..end, "DEVICE");
         }
     }
