@@ -20,8 +20,8 @@ pub struct Options {
     seconds: u64,
     devices: Vec<String>,
     only: Vec<String>,
-    /// The maximum number of seconds for each check.
-    limit: u64,
+    /// The time limit of each check in seconds, in place of the limits in the list of checks.
+    limit: Option<u64>,
 }
 
 impl Options {
@@ -32,7 +32,7 @@ impl Options {
             seconds: 420,
             devices: Vec::new(),
             only: Vec::new(),
-            limit: u64::MAX,
+            limit: None,
         };
         let mut arguments = arguments.iter();
         while let Some(&name) = arguments.next() {
@@ -43,9 +43,11 @@ impl Options {
                     let seconds = value
                         .parse()
                         .map_err(|_| format!("{name} {value}: expected a number of seconds"))?;
-                    let option =
-                        if *name == *"--limit" { &mut options.limit } else { &mut options.seconds };
-                    *option = seconds;
+                    if *name == *"--limit" {
+                        options.limit = Some(seconds);
+                    } else {
+                        options.seconds = seconds;
+                    }
                 }
                 "--device" => options.devices.push((*value).to_owned()),
                 "--only" => {
@@ -167,7 +169,7 @@ impl All<'_> {
         // If the machine stops, this line shows which check was running.
         print!("{:<16} {device:<8} ", check.name);
         let _ = io::stdout().flush();
-        let allowed = Duration::from_secs(check.seconds.min(self.options.limit));
+        let allowed = Duration::from_secs(self.options.limit.unwrap_or(check.seconds));
         let left = self.left();
         let over = format!("the {} s of all checks were over", self.options.seconds);
         if left < Duration::from_secs(1) {
