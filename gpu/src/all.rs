@@ -27,13 +27,8 @@ pub struct Options {
 impl Options {
     /// Parses the arguments after `all`.
     pub fn parse(arguments: &[&str]) -> Result<Self, String> {
-        let mut options = Self {
-            json: None,
-            seconds: 420,
-            devices: Vec::new(),
-            only: Vec::new(),
-            limit: None,
-        };
+        let mut options =
+            Self { json: None, seconds: 420, devices: Vec::new(), only: Vec::new(), limit: None };
         let mut arguments = arguments.iter();
         while let Some(&name) = arguments.next() {
             let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
