@@ -168,7 +168,7 @@ fn library(folder: &Path, clang: &Path, name: &str, source: &str) {
     succeed(compile.arg("-o").arg(folder.join(name)));
 }
 
-/// Measures calls through the run time, with a driver whose functions do almost nothing.
+/// Measures calls through offload-gpu, with a driver whose functions do almost nothing.
 fn calls(folder: &Path, clang: &Path, program: &Package) {
     library(folder, clang, "libcuda.so.1", include_str!("run/driver.c"));
     let libraries = folder.to_str().expect("the target folder's name is UTF-8");

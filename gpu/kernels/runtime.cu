@@ -1,4 +1,4 @@
-// Kernels for checks of the run time: shared memory, bounds, faults, launches that do nothing.
+// Kernels for checks of offload-gpu: shared memory, bounds, faults, launches that do nothing.
 #include "probe.h"
 
 // Reverses each block's elements in dynamic shared memory. A launch may request more

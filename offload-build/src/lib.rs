@@ -27,9 +27,9 @@
 //! | `native` | one for each kind of GPU in the build machine | |
 //! | `all-major`, `all` | one for the first NVIDIA architecture of each major number, or for every one | |
 //!
-//! You need no vendor SDK, except `ptxas` for `sm_…` targets, because `.cu` sources are compiled
-//! with this crate's header. A build without targets is an error. Before it compiles anything, the
-//! build checks that the compilers accept each target.
+//! `.cu` sources are compiled with this crate's header, so you need no vendor SDK, only `ptxas` for
+//! `sm_…` targets. A build without targets is an error. Before the build compiles anything, it
+//! checks that the compilers accept each target.
 //!
 //! # Next questions
 //!

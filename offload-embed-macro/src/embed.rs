@@ -83,8 +83,8 @@ fn value_of(
         return Err(Error::new(*span, message));
     }
     if let Some(first) = overrides.first() {
-        let message = "include_offload! has no structs that a type can replace: use \
-             include_kernels!(\"saxpy\", use Area)";
+        let message = "include_offload! generates no structs, so `use` cannot replace one: write \
+                       include_kernels!(\"saxpy\", use Area) instead";
         return Err(Error::new(first.name.span(), message));
     }
     let value = match what {

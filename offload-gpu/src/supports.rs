@@ -30,7 +30,7 @@ pub fn assert_supports<F: Form, D: AsRef<str>>(
 ) {
     let devices = devices.into_iter().map(|text| match DeviceInfo::parse(text.as_ref()) {
         Ok(device) => device,
-        Err(error) => panic!("assert_supports of the pack \"{}\": {error}", pack.name()),
+        Err(error) => panic!("assert_supports for the pack \"{}\": {error}", pack.name()),
     });
     if let Some(message) = unsupported(pack, &devices.collect::<Vec<_>>()) {
         panic!("{message}");
@@ -193,7 +193,7 @@ add to build.rs, before .compile(...):
     }
 
     #[test]
-    #[should_panic(expected = "assert_supports of the pack \"saxpy\": 'RTX 9999': not a device")]
+    #[should_panic(expected = "assert_supports for the pack \"saxpy\": 'RTX 9999': not a device")]
     fn a_device_that_nobody_knows() {
         assert_supports(&pack(ONE), ["RTX 9999"]);
     }

@@ -108,7 +108,8 @@ impl Check {
     }
 }
 
-/// The description of a sanitizer, which a checked image contains as text.
+/// Describes the sanitizer that an image was built with. The image contains this description as
+/// text.
 ///
 /// Source: `offload_cpu_check` in `offload/checks.cpp`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -123,8 +123,8 @@ fn modules_are_taken_by_name() {
         r#".file("kernels/own.cu").modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["gfx90a", "compute_80"])"#,
     );
     scenario.kernel("own", "1.0f").write("src/main.rs", MAIN);
-    let several = "the pack has 3 modules, each with its own images: pack, affine, scale; \
-                   select from one module, as in PACK.module(\"pack\").select(...)\n";
+    let several = "the pack has 3 modules, each with its own images: pack, affine, scale. \
+                   Select from one module, as in PACK.module(\"pack\").select(...)\n";
     for (archs, section) in
         [("gfx90a compute_80", ".llvm.offloading"), ("gfx90a gfx1100", ".hip_fatbin")]
     {

@@ -74,8 +74,8 @@ const FEATURES: [(&str, &[&str]); 4] = [
     ("offload-build", &["|containers", "|compression", "|doctor"]),
 ];
 
-/// Checks each library with each feature set. Builds of the workspace enable all features together.
-/// So only this step finds code that is not disabled with its feature.
+/// Checks each library with each feature set. Builds of the workspace enable all features together,
+/// so only this step finds code that lacks its `#[cfg(feature = …)]`.
 fn features(setup: &Setup) -> Result {
     for (package, groups) in FEATURES {
         let mut sets = vec![String::new()];

@@ -1,5 +1,5 @@
 /* A fake NVIDIA driver with one GPU. Its functions do almost nothing, so the time of a call
- * through the run time is the run time's own. */
+ * through offload-gpu is spent in offload-gpu itself. */
 #include <stddef.h>
 #include <stdlib.h>
 

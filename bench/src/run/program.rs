@@ -45,7 +45,7 @@ type LaunchKernel = unsafe extern "C" fn(
     *mut *mut c_void,
 ) -> i32;
 
-/// Measures calls through the run time, with a driver whose functions do nothing.
+/// Measures calls through offload-gpu, with a driver whose functions do nothing.
 fn calls() {
     // SAFETY: the library belongs to the bench.
     let driver = unsafe { Library::new("libcuda.so.1") }.expect("the bench has made it");

@@ -1,4 +1,4 @@
-//! Uses cudarc's contexts, streams and memory with the run time.
+//! Uses cudarc's contexts, streams and memory together with offload-gpu.
 
 use super::readme::kernels;
 use crate::report::{Result, Run, compare};

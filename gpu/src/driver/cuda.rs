@@ -50,8 +50,8 @@ pub fn handle(driver: &Driver) -> Result<c_int> {
     Ok(handle)
 }
 
-/// Releases the context. If the run time uses the GPU, its device keeps the context alive.
-/// Otherwise the context ends, and must not stay current on this thread.
+/// Releases the context. If offload-gpu uses the GPU, its device keeps the context alive. Otherwise
+/// the context ends, and must not stay current on this thread.
 pub(super) fn leave(driver: &Driver) {
     // SAFETY: the type is that of cuda.h.
     if let Ok(set) = unsafe { driver.function::<Set>("cuCtxSetCurrent") } {

@@ -1,4 +1,4 @@
-//! Calls the drivers' functions directly, to compare them with the run time.
+//! Calls the drivers' functions directly, to compare them with offload-gpu.
 
 pub mod cuda;
 mod hip;
@@ -276,7 +276,7 @@ unsafe fn find<F: Copy>(library: &Library, name: &str) -> Result<F> {
 }
 
 fn library(names: &[&str]) -> Result<Library> {
-    // SAFETY: these are the vendors' libraries, which the run time has already loaded.
+    // SAFETY: these are the vendors' libraries, which offload-gpu has already loaded.
     let found = names.iter().find_map(|name| unsafe { Library::new(*name) }.ok());
     found.ok_or_else(|| Refusal(format!("the loader finds no {}", names.join(", "))))
 }

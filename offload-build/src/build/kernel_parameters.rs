@@ -113,8 +113,8 @@ impl Descriptions {
             "The functions of the module's kernels use the parameters found for other GPUs. Check \
              these parameters"
         } else {
-            "The module's kernels are constants, without functions that check arguments. Declare \
-             the kernels in include_kernels!"
+            "The program gets a constant for each of the module's kernels, but no functions that \
+             check arguments. Declare the kernels in include_kernels!"
         };
         for message in refusals {
             run.cargo.warn(&format!(

@@ -272,8 +272,7 @@ impl Prebuilt {
             let path = cargo.manifest_dir.join(manifest);
             let is_folder_missing = !path.parent().is_some_and(Path::exists);
             if manifest.starts_with("..") {
-                // In an unpacked package, a path outside the package's folder leads to a different
-                // package.
+                // In a packaged crate, a path that begins with `..` leads into some other package.
                 is_packaged || !path.is_file()
             } else {
                 is_folder_missing || (is_packaged && !path.is_file())

@@ -38,7 +38,8 @@ fn add(product: Product<'_>) -> Result<&str, Error> {
     }
     if is_one_name(name, output::INCLUDE) {
         return Err(Error::config(format!(
-            "invalid {kind} name '{name}': the kernel header's folder has this name"
+            "invalid {kind} name '{name}': the kernel header's folder has this name; choose a \
+             different one"
         )));
     }
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -99,7 +100,7 @@ mod tests {
         );
         let message = refusal(Product::StaticLibrary("Include"));
         assert!(message.contains(
-            "invalid static library name 'Include': the kernel header's folder has this name"
+            "invalid static library name 'Include': the kernel header's folder has this name; "
         ));
     }
 }

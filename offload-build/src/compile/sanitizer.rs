@@ -31,7 +31,7 @@ impl Sanitizer {
         }
     }
 
-    /// Returns the description of the sanitizer, which the image contains.
+    /// Returns the description of the sanitizer. The image contains this description as text.
     pub(crate) fn description(&self) -> CheckedImage {
         let mut libraries = Vec::new();
         for path in &self.libraries {

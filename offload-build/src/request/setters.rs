@@ -101,7 +101,8 @@ macro_rules! setters_of_modules {
             /// With `true`, `offload_gpu::include_kernels!` generates functions for these kernels,
             /// and the program need not declare them. Clang gets the macros and the header folders
             /// from build.rs, and the headers that nvcc itself includes. If clang rejects a source,
-            /// the build warns, and that source's kernels are constants, as without this call.
+            /// the build warns. The program then gets only constants for that source's kernels, as
+            /// without this call.
             ///
             #[doc = concat!("```\n", $example, "\n    .compiler(offload_build::Compiler::Nvcc)\n    .clang_signatures(true);\n```")]
             pub fn clang_signatures(&mut self, clang_signatures: bool) -> &mut Self {

@@ -21,7 +21,7 @@ pub(crate) struct RequestedTargets {
 }
 
 impl RequestedTargets {
-    /// Returns the vendors of the named targets. Words such as `native` and malformed names have
+    /// Returns the vendors of the named targets. Malformed names, and words such as `native`, have
     /// none.
     pub(crate) fn vendors(&self) -> Vec<Vendor> {
         let mut vendors = Vec::new();

@@ -212,8 +212,8 @@ impl Search<'_> {
     fn intel(&mut self, cards: &Path) -> Vec<String> {
         self.other = intel_card(cards).map(|card| {
             format!(
-                "{} is an Intel GPU, for which 'native' adds no target. List spirv64, the one \
-                 target for all Intel GPUs",
+                "{} is an Intel GPU. 'native' adds no target for Intel GPUs: add the target \
+                 spirv64, which covers all of them",
                 card.display()
             )
         });
@@ -356,8 +356,8 @@ mod tests {
         fs::create_dir_all(card.join("device")).unwrap();
         fs::write(card.join("device/vendor"), "0x8086\n").unwrap();
         let is_one = format!(
-            "{} is an Intel GPU, for which 'native' adds no target. List spirv64, the one \
-             target for all Intel GPUs",
+            "{} is an Intel GPU. 'native' adds no target for Intel GPUs: add the target \
+             spirv64, which covers all of them",
             card.display()
         );
         assert_eq!(answer(), (format!("Intel: {is_one}"), format!(" ({is_one})")));

@@ -33,8 +33,8 @@ impl<'data> Archive<'data> {
     /// Checks the headers and names of all members, and borrows from `data`.
     ///
     /// Returns an error if `data` does not start with an archive's magic, if a header is malformed,
-    /// if a member ends outside `data`, or if a member's name cannot be found. A name of more than
-    /// 4096 bytes in the table of long names counts as not found.
+    /// if a member ends outside `data`, or if a member's long name is not in the table of long
+    /// names. A name of more than 4096 bytes in this table counts as missing.
     ///
     /// ```
     /// use offload_format::archive::{Archive, ArchiveBuilder};

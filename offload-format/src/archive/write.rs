@@ -111,7 +111,8 @@ impl ArchiveBuilder {
     }
 
     /// Adds a member of `size` bytes that is an object file (machine code or bitcode) and defines
-    /// `symbols`. The archive then has a symbol table, even if no member defines a symbol.
+    /// `symbols`. An archive with at least one object has a symbol table, even if `symbols` is
+    /// empty for every object.
     ///
     /// Returns an error if the format cannot store the size or a name.
     pub fn object<S: AsRef<[u8]>>(

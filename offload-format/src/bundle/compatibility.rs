@@ -41,10 +41,10 @@ impl fmt::Display for Compatibility {
             Compatibility::KindOrTriple => "a different offload kind or target triple",
             Compatibility::Processor => "a different processor, or an invalid target ID",
             Compatibility::MoreFeatures => {
-                "the code object requires more features than the target names"
+                "the code object requires more features than the target ID lists"
             }
             Compatibility::OpenFeature => {
-                "the code object requires a feature setting that the target does not specify"
+                "the code object requires a feature setting that the target ID does not specify"
             }
             Compatibility::OtherSign => "the code object requires the opposite state of a feature",
         })

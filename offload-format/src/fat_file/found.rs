@@ -41,7 +41,7 @@ pub(crate) fn within(mut place: Place<'_>, at: u64) -> Place<'_> {
 /// A part of an archive or universal file: a file to search, or a container.
 #[cfg_attr(
     not(feature = "containers"),
-    expect(dead_code, reason = "the code for a disabled feature makes no parts")
+    expect(dead_code, reason = "without the feature `containers`, nothing constructs a `Part`")
 )]
 pub(super) enum Part<'data> {
     File(&'data [u8]),

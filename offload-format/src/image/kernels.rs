@@ -14,7 +14,7 @@ use core::fmt;
 #[derive(Clone)]
 pub struct Kernels<'data>(Tables<'data>);
 
-/// The kernels of each vendor's images.
+/// The kernels of one image. Each variant is a vendor's format.
 #[derive(Clone)]
 #[expect(
     clippy::large_enum_variant,

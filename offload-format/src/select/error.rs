@@ -137,7 +137,7 @@ fn write_modules(f: &mut fmt::Formatter<'_>, modules: &[&str]) -> fmt::Result {
         before = ", ";
     }
     let first = modules.first().unwrap_or(&"");
-    write!(f, "; select from one module, as in PACK.module(\"{first}\").select(...)")
+    write!(f, ". Select from one module, as in PACK.module(\"{first}\").select(...)")
 }
 
 fn write_refused(

@@ -319,7 +319,8 @@ impl Refusal<&dyn fmt::Display> {
             Refusal::OtherHost(triple) => write!(f, "made for {triple}"),
             Refusal::UnknownProcessor(number) => write!(
                 f,
-                "made for AMD's processor number {number:#04x}, which this version does not know"
+                "made for AMD's processor number {number:#04x}, which this version of \
+                 offload-format does not know"
             ),
             Refusal::NotUnderstood => f.write_str("not an image of a known kind or target"),
         }

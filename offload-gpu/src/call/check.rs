@@ -113,7 +113,7 @@ const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Message>
     let is_before = is_wide && image.offset == image.after.next_multiple_of(align_of::<u64>());
     if image.offset != offset && !is_moved && !is_before {
         let message = message.add("at offset ").add_number(image.offset).add(", not at offset ");
-        let message = message.add_number(offset).add(", as an alignment of ").add_bytes(align);
+        let message = message.add_number(offset).add(", which an alignment of ").add_bytes(align);
         return Some(message.add(" requires"));
     }
     None
@@ -198,7 +198,7 @@ mod tests {
             problem_of::<f64>(&pointer).unwrap(),
             start("f64` (8 bytes)") + "a pointer of 8 bytes"
         );
-        let expected = "at offset 8, not at offset 4, as an alignment of 4 bytes requires";
+        let expected = "at offset 8, not at offset 4, which an alignment of 4 bytes requires";
         assert_eq!(
             problem_of::<[i32; 2]>(&IMAGE).unwrap(),
             start("an array` (8 bytes)") + expected

@@ -21,14 +21,14 @@ use offload_format::target::ImageCode;
 use offload_pack::pack_index::{Change, Index, IndexImage, IndexModule, first_change};
 
 /// Advice on how to build the pack.
-const BUILD: &str = "; to build the pack, run `cargo build --lib` in its package";
+const BUILD: &str = ". To build the pack, run `cargo build --lib` in its package";
 
 /// Returns the message that a pack could not be read: the reason, advice, and the variable that
 /// makes the program read packs from disk.
 #[inline]
 fn unread(why: &str, advice: &str) -> String {
     format!(
-        "{why} (the pack is read from disk, because OFFLOAD_FROM_DISK was set when the program was compiled{advice})"
+        "{why} (the pack is read from disk, because OFFLOAD_FROM_DISK was set when the program was compiled){advice}"
     )
 }
 

@@ -25,8 +25,8 @@ impl LinkedPack {
         self.name
     }
 
-    /// Returns the whole pack, like [`KernelPack::bytes`](super::KernelPack::bytes). Its first
-    /// bytes identify the container.
+    /// Returns the bytes of the whole pack, like [`KernelPack::bytes`](super::KernelPack::bytes).
+    /// The first bytes identify the container.
     pub fn bytes(&self) -> &'static [u8] {
         self.bytes
     }

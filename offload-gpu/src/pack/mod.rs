@@ -103,7 +103,10 @@ pub const fn linked<F: Form>(
     }
     let mut i = 0;
     while i < modules.len() {
-        assert!(modules[i].stream.is_none() || F::IS_COMPRESSED, "a plain pack has no streams");
+        assert!(
+            modules[i].stream.is_none() || F::IS_COMPRESSED,
+            "the pack has compressed streams, but its type is for uncompressed packs"
+        );
         i += 1;
     }
     KernelPack::of(name, section, bytes, modules, Content::Linked).with_trust()
@@ -183,8 +186,9 @@ impl<F: Form> KernelPack<F> {
         self.section
     }
 
-    /// Returns the whole pack: offload bundles in `.hip_fatbin`, offload binaries in
-    /// `.llvm.offloading`, or the file that was embedded by its path.
+    /// Returns the bytes of the whole pack. Depending on how it was embedded, these are the offload
+    /// bundles in `.hip_fatbin`, the offload binaries in `.llvm.offloading`, or the contents of the
+    /// embedded file.
     pub fn bytes(&self) -> &'static [u8] {
         self.now().bytes
     }
@@ -308,7 +312,7 @@ impl<F: Form> KernelPack<F> {
                     panic!(
                         "{}",
                         message
-                            .add("; name the module, as in PACK.module(\"affine\").kernel(...)")
+                            .add(". Name the module, as in PACK.module(\"affine\").kernel(...)")
                             .as_str()
                     )
                 }

@@ -40,7 +40,7 @@ fn several_modules_are_told_apart() {
     assert_eq!(error.modules(), ["affine", "scale"]);
     assert_eq!(
         error.to_string(),
-        "the pack has 2 modules, each with its own images: affine, scale; select from \
+        "the pack has 2 modules, each with its own images: affine, scale. Select from \
          one module, as in PACK.module(\"affine\").select(...)"
     );
     assert_eq!(
@@ -119,7 +119,9 @@ fn names_are_found_wherever_they_are() {
 }
 
 #[test]
-#[should_panic(expected = "a plain pack has no streams")]
+#[should_panic(
+    expected = "the pack has compressed streams, but its type is for uncompressed packs"
+)]
 fn a_stream_in_a_plain_pack() {
     linked::<Plain>("test", ".llvm.offloading", &[0; 4], &[STREAMED]);
 }

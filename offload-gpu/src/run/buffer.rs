@@ -132,7 +132,7 @@ impl<T: BufferItem> Buffer<T> {
     /// # Panics
     /// Panics if the number of values differs from the buffer's length.
     pub fn upload(&mut self, values: &[T]) -> Result<()> {
-        assert_eq!(values.len(), self.len, "values and buffer have different lengths");
+        assert_eq!(values.len(), self.len, "the number of values differs from the buffer's length");
         // SAFETY: the values have as many bytes as the buffer.
         unsafe { self.upload_from(values.as_ptr().cast()) }
     }
@@ -158,7 +158,7 @@ impl<T: BufferItem> Buffer<T> {
     /// # Panics
     /// Panics if the length of `into` differs from the buffer's length.
     pub fn download(&self, into: &mut [T]) -> Result<()> {
-        assert_eq!(into.len(), self.len, "values and buffer have different lengths");
+        assert_eq!(into.len(), self.len, "the number of values differs from the buffer's length");
         // SAFETY: the values have as many bytes as the buffer. Any bytes are valid values.
         unsafe { self.download_to(into.as_mut_ptr()) }
     }

@@ -182,8 +182,9 @@ impl Context {
         if !self.vendor.is_gpu() && !module.is_trusted() {
             return Err(RunError::refused(
                 attempted(),
-                "its image for the CPU would run in this program, but was not compiled by this build; choose a different device \
-                 or, if you trust the file, write include_offload!(path = \"...\", unsafe(cpu))",
+                "its image for the CPU would run in this program, but was not compiled by this \
+                 build. Choose a different device or, if you trust the file, write \
+                 include_offload!(path = \"...\", unsafe(cpu))",
             ));
         }
         let image = image.into_image();

@@ -185,7 +185,8 @@ fn find(
         }
         names.push(device.name());
     }
-    let why = others.unwrap_or_else(|| format!("this machine has {}", joined(&names, ", ")));
+    let why = others
+        .unwrap_or_else(|| format!("this machine has {}, but no {name}", joined(&names, ", ")));
     Err(RunError::new(use_the_device(name), Cause::Absent(vendor, why)))
 }
 

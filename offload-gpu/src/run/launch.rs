@@ -125,8 +125,9 @@ impl Launch {
             (self.block.0.map(u64::from), self.grid.0.map(u64::from), self.block.product());
         if let Some((argument, of_buffer)) = elsewhere {
             return Some(format!(
-                "argument {argument} is a buffer on {of_buffer}; copy its values to a buffer on this device, or pass its \
-                 `device_address()` if this device can access that memory"
+                "argument {argument} is a buffer on a different device, {of_buffer}. Copy its \
+                 values to a buffer on this device, or pass its `device_address()` if this device \
+                 can access that memory"
             ));
         }
         if threads == 0 || self.grid.product() == 0 {

@@ -49,7 +49,7 @@ impl<F: Form> KernelPack<F> {
                 let names: Vec<&str> = self.modules().map(|module| module.name()).collect();
                 let attempted = format!("load the pack \"{}\"", self.name());
                 let why = format!(
-                    "it has several modules: {}; load one with PACK.module(...).on(...)",
+                    "it has several modules ({}). Load one with PACK.module(...).on(...)",
                     joined(&names, ", ")
                 );
                 Err(RunError::refused(attempted, why))

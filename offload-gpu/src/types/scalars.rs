@@ -1,4 +1,4 @@
-//! Numbers of 8 and 16 bits, represented by their bits, and `bool` in device memory.
+//! 8- and 16-bit number types, stored as raw bits, and `bool` in device memory.
 
 use crate::call::{Parameter, ParameterLayout};
 use crate::{impl_argument_of_record, impl_buffer_item};

@@ -147,7 +147,7 @@ pub(super) fn write_override(
                 text,
                 "#[doc = {:?}] #[allow(dead_code, non_camel_case_types, private_interfaces)] \
                  pub type {name} = {outer}{ty};",
-                format!("`{source_name}`, which this type of the program replaces.")
+                format!("The program's own type for `{source_name}`.")
             );
         }
         (None, Content::Fields(fields) | Content::Packed(fields)) => {
@@ -155,7 +155,10 @@ pub(super) fn write_override(
                 text,
                 "#[doc = {:?}] #[allow(non_camel_case_types, non_snake_case, private_interfaces, missing_debug_implementations)] \
                  #[derive(Clone, Copy)] #[repr({})] pub struct {name} {{ ",
-                format!("`{source_name}`, which contains a type of the program."),
+                format!(
+                    "The kernels' struct `{source_name}`, in which the program supplies the type \
+                     of at least one field."
+                ),
                 repr(record, records)
             );
             write_fields(text, fields);

@@ -32,7 +32,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-/// A template, with the instances that its generic function covers.
+/// A template, and those of its instances that the generic Rust function generated for it covers.
 #[derive(Debug)]
 pub(super) struct Generic<'a> {
     /// The name of the function and of the trait.

@@ -262,7 +262,7 @@ fn instances_that_rust_cannot_tell_apart_are_in_no_generic_function() {
     assert!(!of_signatures(&both.concat()).contains("__offload_templates"));
     let text = of_signatures(&(both.concat() + &instance("f_float", "f", &number("f32"))));
     for part in [
-        "call their functions: `f_long`, `f_long_long`, `f_half`, `f_Float16`\"",
+        "so call their functions instead: `f_long`, `f_long_long`, `f_half`, `f_Float16`\"",
         "it has `f::<f32>`\"",
         // With a single instance, the parameter has the type of the instance.
         "x: impl super::__offload_arguments::f::x_1_8<*mut __offload::core::primitive::f32>",

@@ -38,7 +38,7 @@ impl Type {
         records.iter().find(|record| record.name == name)
     }
 
-    /// Whether every byte of a value in memory belongs to a number.
+    /// Whether a value consists only of numbers: no padding, no pointers.
     fn is_plain(&self, records: &[Record]) -> bool {
         match self {
             Type::Scalar(_) => true,
@@ -100,8 +100,7 @@ impl Record {
         self.content == Content::Empty
     }
 
-    /// Whether every byte of the record belongs to a number, so that there is no padding and no
-    /// address.
+    /// Whether the record consists only of numbers: no padding, no pointers.
     pub(crate) fn is_plain(&self, records: &[Record]) -> bool {
         let Some(fields) = self.content.fields() else { return self.is_empty() };
         let mut bytes = 0;

@@ -208,7 +208,7 @@ fn kernels_that_clang_refuses() {
     );
     let run = |run: Run<'_>| run.env("OFFLOAD_CLANG", &clang).env("OFFLOAD_JOBS", "1").passes();
     run(scenario.build())
-        .once("\"pack\", although nvcc compiles it. The module's kernels are constants")
+        .once("\"pack\", although nvcc compiles it. The program gets a constant for each")
         .once("kernels/refused.cu:2:2: error: for nvcc alone");
     let calls = fs::read_to_string(&log).expect("clang has run");
     assert!(calls.lines().count() >= 2 && calls.lines().all(|line| line == "reads"), "{calls}");

@@ -263,7 +263,7 @@ fn toolchains_that_do_not_fit() {
         real.display()
     ))
     .has("does not know gfx90a\n")
-    .has("kernels were tested with Rust 1.96, but this compiler is older: rustc 1.80.0");
+    .has("kernels in Rust was tested with Rust 1.96, but this compiler is older: rustc 1.80.0");
     // A compiler that fails to compile the kernels. The error must contain the compiler's version.
     fails(&format!(
         "case \"$*\" in *--crate-name*core*) echo 'error[E0635]: unknown feature' >&2; exit 1;; \
@@ -271,7 +271,7 @@ fn toolchains_that_do_not_fit() {
         real.display()
     ))
     .has("unknown feature")
-    .has("kernels were tested with Rust 1.96, but this compiler is newer: rustc 1.99.0");
+    .has("kernels in Rust was tested with Rust 1.96, but this compiler is newer: rustc 1.99.0");
 }
 
 /// Without a toolchain for kernels and without a prebuilt set, the error must contain the commands

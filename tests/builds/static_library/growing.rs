@@ -38,7 +38,7 @@ __global__ void listed_kernel(int *x) { *x = 1; }
 extern "C" const char *listed(int *x) { listed_kernel<<<1, 1>>>(x); return TEXT(__CUDA_ARCH_LIST__); }
 "#;
 
-/// Returns a package with two libraries from one `Build`. Only one of them has linked device code.
+/// Returns a package in which one `Build` makes two libraries, one of them with `device_link()`.
 /// The program prints the results of `hidden` and `listed`.
 fn package(name: &str) -> Scenario {
     let scenario = Scenario::without_sources(name);

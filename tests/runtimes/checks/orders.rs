@@ -37,7 +37,7 @@ fn blocks_and_threads_run_in_the_order_that_is_asked_for() {
 fn a_word_that_is_no_order_is_an_error() {
     let output = PROGRAM.run(&["barrier_right"], &[("OFFLOAD_CPU_ORDER", "backwards")]);
     let text = stderr(&output);
-    let expected = "error: cpu (linux x86_64): could not launch barrier_right: OFFLOAD_CPU_ORDER is 'backwards'; it can be \
-                    forward, reverse, or random:SEED with a number, such as random:7\n";
+    let expected = "error: cpu (linux x86_64): could not launch barrier_right: OFFLOAD_CPU_ORDER is 'backwards', but must be \
+                    'forward', 'reverse', or 'random:' and a number, such as 'random:7'\n";
     assert!(text.contains(expected), "{text}");
 }

@@ -140,7 +140,7 @@ fn a_variable_that_makes_no_sense_is_an_error() {
     ] {
         for value in ["0", "-1", "many", "1.5", "99999999999999999999"] {
             run(&on_cpu().with(name, value), &["bits"]).fails_with(&format!(
-                "error: cpu (linux x86_64): could not launch block_sum: {name} is '{value}'; it can be {what}, at least 1\n"
+                "error: cpu (linux x86_64): could not launch block_sum: {name} is '{value}', but must be {what}, at least 1\n"
             ));
         }
     }
@@ -150,7 +150,7 @@ fn a_variable_that_makes_no_sense_is_an_error() {
 fn several_modules_are_loaded_by_name() {
     run(&on_cpu(), &["modules"])
         .succeeds()
-        .prints("could not load the pack \"modules\": it has several modules: first, second;")
+        .prints("could not load the pack \"modules\": it has several modules (first, second).")
         .prints_last("[1] [2]\n");
 }
 
@@ -160,7 +160,7 @@ fn a_file_of_unknown_origin_needs_a_word() {
     assert_eq!(
         outcome.succeeds().stdout,
         "cpu (linux x86_64): could not load the module \"two\": its image for the CPU would run in this program, but was \
-         not compiled by this build; choose a different device or, if you trust the file, write \
+         not compiled by this build. Choose a different device or, if you trust the file, write \
          include_offload!(path = \"...\", unsafe(cpu))\n[2]\n"
     );
     // On a GPU, the file needs no permission, because its code does not run in this process.

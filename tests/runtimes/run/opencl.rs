@@ -120,10 +120,12 @@ fn kernels_share_the_forms_of_their_module() {
 
 #[test(COMPILERS)]
 fn buffers_of_the_cpu_are_no_buffers_of_opencl() {
-    let advice = "copy its values to a buffer on this device, or pass its `device_address()` \
+    let advice = "Copy its values to a buffer on this device, or pass its `device_address()` \
                   if this device can access that memory";
     let refused = |device: &str, other: &str| {
-        format!("{device}: could not launch scale: argument 1 is a buffer on {other}; {advice}\n")
+        format!(
+            "{device}: could not launch scale: argument 1 is a buffer on a different device, {other}. {advice}\n"
+        )
     };
     let text = refused("opencl:0 (First)", "cpu") + &refused("cpu (linux x86_64)", "opencl:0");
     on(GPUS, &["elsewhere"]).succeeds().prints(&text).logs(1, "launch of 1 threads");

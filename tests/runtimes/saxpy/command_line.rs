@@ -14,7 +14,7 @@ fn devices_are_taken_by_name() {
         ("cuda:0", ""),
         ("hip:0", ""),
         ("cuda:1", ""),
-        ("cpu:1", "this machine has cpu\n"),
+        ("cpu:1", "this machine has cpu, but no cpu:1\n"),
         ("gfx90a", "expected a name such as cuda:0, cuda:1, hip:0, opencl:0, cpu\n"),
     ] {
         let printed = PREBUILT.start(&["--device", absent]).exits(1);

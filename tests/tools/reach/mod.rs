@@ -62,7 +62,8 @@ fn each_processor_is_served_by_its_code() {
         "{ran:?}"
     );
     write(0x99, 0);
-    let told = "made for AMD's processor number 0x99, which this version does not know";
+    let told =
+        "made for AMD's processor number 0x99, which this version of offload-format does not know";
     for (line, code) in
         [("select k.hsaco --device gfx1250", 1), ("ls k.hsaco", 0), ("verify --notes k.hsaco", 0)]
     {

@@ -245,7 +245,7 @@ fn alternatives_are_one_module() {
     assert!(ran.stderr.contains("no image for sm_90 in 1 of 2 modules: other"), "{}", ran.stderr);
 }
 
-/// Tests tables whose images are outside the file's sections, and damaged images.
+/// Checks damaged images, and tables whose images lie outside the file's sections.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Python]))]
 fn damaged_tables() {
     let folder = program("damaged", &images()[..3]);

@@ -17,26 +17,31 @@ impl Run<'_> {
     /// Decides how to make an image from a kernel crate.
     pub(super) fn by_cargo(&self, needed: &Needed<'_>) -> Result<Source, NotMade> {
         let manifest = &needed.sources[0].path;
-        // In an unpacked package, a path outside the package's folder leads to a different package.
+        // In a packaged crate, a path that begins with `..` leads into some other package.
         let is_elsewhere = manifest.starts_with("..") && self.cargo.is_packaged();
         if is_elsewhere || !manifest.is_file() {
             return Err(MissingTool::left_out(manifest, needed.target).into());
         }
         for options in [&needed.module.options, &needed.sources[0].options] {
-            let mut has_others = false;
-            for define in options.define_args() {
-                has_others |= !define.starts_with(STACK_SIZE);
-            }
-            if has_others || !options.includes.is_empty() {
-                return Err(Error::config(format!(
-                    "{} is a Rust crate, so .define(...) and .include(...) do not apply to it. Set \
-                     a cfg with .flag(\"--cfg=name\") instead. The crate accepts only the macro \
-                     OFFLOAD_CPU_STACK, with a value. If other sources need these calls, make the \
-                     crate a separate module",
-                    manifest.display()
-                ))
-                .into());
-            }
+            let mut defines = options.define_args().into_iter();
+            let define = defines.find(|define| !define.starts_with(STACK_SIZE));
+            let (what, advice) = match (define, options.includes.first()) {
+                (Some(define), _) => (
+                    format!("the macro {} of .define(...)", define.trim_start_matches("-D")),
+                    " Set a cfg with .flag(\"--cfg=name\") instead. The crate accepts only the \
+                     macro OFFLOAD_CPU_STACK, with a value.",
+                ),
+                (None, Some(folder)) => {
+                    (format!("the folder {} of .include(...)", folder.display()), "")
+                }
+                (None, None) => continue,
+            };
+            return Err(Error::config(format!(
+                "{} is a Rust crate, which cannot use {what}.{advice} If other sources need this \
+                 call, make the crate a separate module",
+                manifest.display()
+            ))
+            .into());
         }
         let mut package = self.crate_of(manifest)?;
         for folder in &package.folders {

@@ -130,7 +130,7 @@ impl Kernel {
             }
             let code = line.opcode();
             if ["indirectbr", "callbr", "catchswitch"].contains(&code) {
-                return Err("it jumps to the address of a label".to_owned());
+                return Err(format!("it branches with {code}"));
             }
             if let Some((_, kind)) = line.text.split_once(WAIT) {
                 let (kind, _) = word(kind, 2).split_once(')').unwrap_or_default();

@@ -162,7 +162,7 @@ fn kernels_that_need_stacks_say_why() {
             "%10 = alloca i8, i32 %4, align 1",
             "it has arrays whose sizes are known only at run time",
         ),
-        ("indirectbr ptr %3, []", "it jumps to the address of a label"),
+        ("indirectbr ptr %3, []", "it branches with indirectbr"),
         ("call void @offload_cpu_wait(i32 %4)", "the warp function that it calls is unknown"),
         (
             "%10 = landingpad { ptr, i32 } cleanup\n  call void @offload_cpu_wait(i32 noundef 0)",

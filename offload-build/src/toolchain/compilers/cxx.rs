@@ -27,7 +27,8 @@ impl Cxx {
     pub const PLACES: &'static str = if cfg!(target_os = "linux") {
         "CXX_<target>, TARGET_CXX, CXX; the clang for GPUs; c++ in PATH, in a cross build the target's g++"
     } else {
-        "CXX_<target>, TARGET_CXX, CXX; c++, clang++ and others in PATH, as the cc crate does"
+        "CXX_<target>, TARGET_CXX, CXX; the compilers that the cc crate tries: c++, clang++ and \
+         others in PATH"
     };
 
     /// Returns the C++ compiler for the image `cpu`.

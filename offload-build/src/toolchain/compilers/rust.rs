@@ -209,7 +209,8 @@ impl Rust {
             (Some(own), Some(tried)) if own != tried => {
                 let age = if own < tried { "older" } else { "newer" };
                 format!(
-                    "kernels were tested with Rust {TRIED}, but this compiler is {age}: {}",
+                    "offload-build's support for kernels in Rust was tested with Rust {TRIED}, but \
+                     this compiler is {age}: {}",
                     self.version
                 )
             }

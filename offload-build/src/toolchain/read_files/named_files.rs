@@ -13,7 +13,7 @@ pub struct NamedFiles {
     pub include_folders: Vec<PathBuf>,
 }
 
-/// Options that name a header folder, in the same word (`-Ifolder`) or in the next one.
+/// Options that name a header folder, in the same argument (`-Ifolder`) or in the next one.
 const INCLUDE_OPTIONS: [&str; 9] = [
     "-I",
     "-isystem",
@@ -26,7 +26,7 @@ const INCLUDE_OPTIONS: [&str; 9] = [
     "-F",
 ];
 
-/// Words that pass the next word on to a part of the compiler.
+/// Flags that forward the next argument to one stage of the compiler.
 const PASS_ON: [&str; 7] = [
     "-Xclang",
     "-Xcompiler",

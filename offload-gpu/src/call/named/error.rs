@@ -94,7 +94,7 @@ impl fmt::Display for CallError {
             Self::Offsets { kernel, place } => write!(
                 f,
                 "could not make one buffer for the arguments of the kernel `{kernel}` ({place}): \
-                 their offsets differ between images; use `pointers()` instead"
+                 their offsets differ between images. Use `pointers()` instead"
             ),
         }
     }

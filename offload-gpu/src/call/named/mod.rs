@@ -326,7 +326,8 @@ impl<A: Passed<Value: 'static>> AnyArgument for A {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tuple of arguments",
     label = "expected a tuple of arguments",
-    note = "write `(n, &x)`, or `(n,)` for one argument; pass more than 32 one by one, with `arg`"
+    note = "write `(n, &x)`, or `(n,)` for one argument; pass more than 32 arguments one by one, \
+            with `arg`"
 )]
 pub trait Arguments {
     /// Passes the arguments to a kernel.

@@ -273,7 +273,7 @@ impl Table {
         }
         if module.find(name).is_some() {
             return format!(
-                "its parameters are not known; declare them, as in include_kernels!(\"{}\", extern {{ fn \
+                "its parameters are not known. Declare them, as in include_kernels!(\"{}\", extern {{ fn \
                  {name}(n: i32, x: *mut f32); }})",
                 module.pack_name()
             );

@@ -47,7 +47,7 @@ pub(super) fn hint(CheckedImage { check, libraries, symbolizer }: &CheckedImage)
     let before = if symbolizer.is_empty() { "" } else { ":external_symbolizer_path=" };
     format!(
         "\nThe image was built with {}={}: start the program with LD_PRELOAD={libraries} \
-         {variable}={options}{before}{symbolizer}, or build it without that variable.",
+         {variable}={options}{before}{symbolizer}, or build the image without {0}.",
         variables::CHECK,
         check.name()
     )
@@ -87,7 +87,8 @@ pub(super) fn order() -> Result<Option<Order>, String> {
     let text = text.to_string_lossy();
     Order::parse(&text).map(Some).ok_or_else(|| {
         format!(
-            "{} is '{text}'; it can be forward, reverse, or random:SEED with a number, such as random:7",
+            "{} is '{text}', but must be 'forward', 'reverse', or 'random:' and a number, such as \
+             'random:7'",
             variables::ORDER
         )
     })

@@ -227,5 +227,6 @@ impl Drop for LoadedImage {
 const IS_STATIC: bool = cfg!(all(target_env = "musl", target_feature = "crt-static"));
 
 /// The message for a program without a loader: why it cannot load images for the CPU, and advice.
-const STATIC: &str = "this program is static, but musl loads code only into dynamic programs: build it with \
-     RUSTFLAGS=-Ctarget-feature=-crt-static, or for a target with glibc, or leave `cpu` out of the targets";
+const STATIC: &str = "this program is static, but musl loads code only into dynamically linked \
+     programs: build the program with RUSTFLAGS=-Ctarget-feature=-crt-static, or for a target with \
+     glibc, or leave `cpu` out of the targets";

@@ -176,6 +176,6 @@ fn positive(variable: &str, things: &str) -> core::result::Result<Option<NonZero
     let number = text.to_str().and_then(|text| text.parse().ok());
     number.map(Some).ok_or_else(|| {
         let text = text.to_string_lossy();
-        format!("{variable} is '{text}'; it can be a number of {things}, at least 1")
+        format!("{variable} is '{text}', but must be a number of {things}, at least 1")
     })
 }

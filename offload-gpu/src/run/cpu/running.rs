@@ -85,7 +85,7 @@ mod signals {
     #[repr(C)]
     struct Info {
         signal_and_error: [c_int; 2],
-        /// More than 0 if the kernel of the operating system sent the signal.
+        /// Positive if the OS kernel, not a process, sent the signal.
         code: c_int,
         address: *const c_void,
     }

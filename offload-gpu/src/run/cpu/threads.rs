@@ -113,7 +113,9 @@ pub(super) unsafe fn run(
     });
     ADDED.fetch_sub(added, Ordering::Relaxed);
     if next.into_inner() < blocks {
-        return Err("the system has no thread left for a launch from inside a kernel".into());
+        return Err(
+            "the system cannot start a thread, which a launch from inside a kernel needs".into()
+        );
     }
     let mut result = result.lock().unwrap_or_else(PoisonError::into_inner);
     mem::replace(&mut *result, Ok(()))

@@ -83,7 +83,7 @@ fn open(opencl: &'static OpenCl, id: DeviceId, ordinal: i32) -> Result<Context> 
     // A device that reports no sub-group sizes is assumed to support 32 lanes.
     let sizes: [u64; 16] = opencl.numbers(id.device, runtime::CL_DEVICE_SUB_GROUP_SIZES_INTEL);
     if sizes[0] != 0 && !sizes.contains(&32) {
-        return Err(refused("has no sub-groups of 32 lanes"));
+        return Err(refused("does not support sub-groups of 32 lanes"));
     }
     let extensions = text(runtime::CL_DEVICE_EXTENSIONS);
     let has_memory =

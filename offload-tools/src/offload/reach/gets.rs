@@ -133,8 +133,8 @@ impl<'i> Known<'i> {
     ///
     /// With `toolkits`, reads cubins completely, to find the toolkits that wrote them.
     ///
-    /// Each kernel pack of a library is for one processor, so images with the same module name in
-    /// several inventories form one module.
+    /// A library has one kernel pack per processor, and each pack has its own inventory. Images
+    /// with the same module name are therefore merged into one module.
     pub(super) fn add(
         &mut self,
         context: &Context,

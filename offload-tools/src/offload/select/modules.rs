@@ -102,8 +102,7 @@ pub(in crate::offload) fn grouped<'i, 'a, T>(
             // The runtime looks for each kernel's image in all entries of the program's list.
             ContainerKind::ImageTable => of_table(image, place),
             _ if container.is_in_table => of_table(image, place),
-            // Each of a library's packs is for one processor, so a module has images in several
-            // packs.
+            // A library has one kernel pack per processor, so a module has images in several packs.
             ContainerKind::Kpack => Key::Named(None, None, None, image.module.as_deref()),
             ContainerKind::OffloadBinary | ContainerKind::Oxart | ContainerKind::Raw => Key::Named(
                 place.slice.map(u64::from),

@@ -36,9 +36,9 @@ checks! {
     HipVersion, "hip-version", "an entry of kind hipv4 has a code object of version 2 or 3";
     Loader, "loader", "no loader reads a container in this form, or a code object lacks a part that ROCm's loaders need. Notes name the oldest loader that reads the form";
     Alignment, "alignment", "an image is not at a multiple of 4096 bytes (bundles for HIP's runtime) or 8 (offload binaries, fatbins)";
-    Image, "image", "an image's own header is malformed, or the image is cut short";
+    Image, "image", "an image's header is malformed, or the image is cut short";
     ImageKind, "image-kind", "an image is of a different kind than its container states";
-    Target, "target", "an image's own header contradicts its name: the image does not run on all devices of that name";
+    Target, "target", "an image's header contradicts the target that it is listed under: some devices of that target cannot run it";
     Generic, "generic", "code for a generic target does not have code object version 6, which loaders need";
     Kernels, "kernels", "an image's description of its kernels cannot be read";
     Parameters, "parameters", "images of a module have kernels with the same name but \

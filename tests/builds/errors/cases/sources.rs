@@ -57,7 +57,7 @@ cases! {
              for gfx90a has no kernel sub; it has add\n  the image for compute_80 has no kernel \
              sub; it has add";
     "include" [.file("kernels/add.cu").archs(["gfx90a"])]
-        => "invalid pack name 'include': the kernel header's folder has this name";
+        => "invalid pack name 'include': the kernel header's folder has this name; choose a different one";
     // Calls that are only for a static library.
     "static-link" [.file("kernels/add.cu").archs(["cpu"]).device_link()]
         => "device_link() is only for static libraries: ", ". To make a pack, remove this call";

@@ -42,8 +42,8 @@ fn main() -> Result<(), RunError> {
     // SAFETY: 64 threads write an element each.
     unsafe { kernels::bounded(&mut y).launch(&device, 1, 64)? };
     println!("{:?}", &y.to_vec()?[62..64]);
-    // This is all the shared memory that the runtime offers a block, and a different kernel of the
-    // module uses 4 KiB of it.
+    // 256 KiB is all the shared memory that a block gets. A different kernel of the module reserves
+    // 4 KiB of it, so this launch requests too much.
     let too_large = Launch::new(1, 4).shared_memory(256 << 10);
     // SAFETY: as above.
     if let Err(error) = unsafe { kernels::reverse(&mut y).launch_as(&device, &too_large) } {

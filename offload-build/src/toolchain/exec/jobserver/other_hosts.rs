@@ -1,5 +1,6 @@
-//! Uses the jobserver through the crate `jobserver`, on systems other than Linux. It is a semaphore
-//! on Windows. On the other systems, it consists of pipes that cannot be opened again.
+//! Uses the jobserver through the crate `jobserver`, on systems other than Linux. The jobserver is
+//! a semaphore on Windows. On the other systems, it consists of anonymous pipes, which cannot be
+//! reopened.
 
 use jobserver::{Acquired, Client, HelperThread};
 use std::io;

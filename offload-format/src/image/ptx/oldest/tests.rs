@@ -12,7 +12,8 @@ fn text(target: &str, body: &str) -> String {
     )
 }
 
-/// Returns the oldest version, or the unknown word.
+/// Returns the oldest PTX version that supports this text, or the word that `oldest_ptx_version`
+/// does not know.
 fn oldest(text: &str) -> String {
     match oldest_ptx_version(text.as_bytes()) {
         Ok(version) => version.to_string(),
