@@ -302,7 +302,7 @@ fn rocm(tools: &Tools<'_>) -> Tool {
 }
 
 fn rust(tools: &Tools<'_>) -> Tool {
-    let makes = "images from Rust crates of kernels (with lld for AMD, with ptxas for NVIDIA's \
+    let makes = "images from Rust kernel crates (with lld for AMD, with ptxas for NVIDIA's \
                  machine code)";
     let tool = Tool::new("Rust", makes, Rust::PLACES);
     let rust = match tools.rust(Rust::CHANNEL) {

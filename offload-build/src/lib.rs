@@ -65,7 +65,7 @@
 //!
 //! No feature is on by default.
 #![deny(unsafe_code)]
-// Only the feature `doctor` uses some of these functions.
+// Only the `doctor` feature uses some of these functions.
 #![cfg_attr(not(feature = "doctor"), allow(dead_code))]
 
 mod build;

@@ -1,4 +1,4 @@
-//! Replaces the module `embed` if the feature `macros` is off. Its functions return an error that
+//! Replaces the module `embed` if the `macros` feature is off. Its functions return an error that
 //! names the feature.
 
 use crate::feature;

@@ -1,4 +1,4 @@
-//! Replaces the module `file` if the feature `files` is off. Its function returns an error that
+//! Replaces the module `file` if the `files` feature is off. Its function returns an error that
 //! names the feature.
 
 use crate::expand::Embedded;

@@ -30,7 +30,7 @@ pub(crate) enum What {
 pub(crate) struct Options {
     pub(crate) section: Option<LitStr>,
     pub(crate) align: Option<LitInt>,
-    /// The position of the option `retain`, for messages; `None` if it is not set.
+    /// The position of the `retain` option, for messages; `None` if it is not set.
     pub(crate) retain: Option<Span>,
     pub(crate) register: Option<Span>,
     pub(crate) compressed: Option<Span>,

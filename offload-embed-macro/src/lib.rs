@@ -8,9 +8,9 @@
 //! | parse the tokens between the parentheses | `input`, `declaration`, `overrides` |
 //! | compare the options with the pack | `options` |
 //! | write the code | `embed`, `expand`, `derive` |
-//! | all these steps for a file that is embedded by its path | `file`, with the feature `files` |
+//! | all these steps for a file that is embedded by its path | `file`, with the `files` feature |
 //!
-//! Without the feature `macros`, the crate only passes on the build script's code, and depends on
+//! Without the `macros` feature, the crate only passes on the build script's code, and depends on
 //! no other crate. The generated code refers to all types by full paths. In the user's scope, the
 //! items that it defines have names that begin with `__offload`, except `PACK`, `named` and items
 //! named after the sources.
@@ -70,7 +70,7 @@ pub fn include_kernels(input: TokenStream) -> TokenStream {
     Call::parse(input).map_or_else(|error| error, expand)
 }
 
-/// Derives the trait `Parameter`, which the crate `offload-gpu` documents.
+/// Derives the `Parameter` trait, which the crate `offload-gpu` documents.
 #[cfg(feature = "macros")]
 #[proc_macro_derive(Parameter, attributes(offload))]
 pub fn parameter(input: TokenStream) -> TokenStream {

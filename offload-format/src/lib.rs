@@ -25,7 +25,7 @@
 //! # }
 //! ```
 //!
-//! With the feature `object`, the inventory also lists the images in programs and libraries. This
+//! With the `object` feature, the inventory also lists the images in programs and libraries. This
 //! example writes a bundle and reads it again:
 //!
 //! ```

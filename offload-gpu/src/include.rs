@@ -54,7 +54,7 @@
 ///
 /// # A file
 ///
-/// `include_offload!(path = …)` embeds a file. It needs the feature `files` of this crate.
+/// `include_offload!(path = …)` embeds a file. It needs the `files` feature of this crate.
 ///
 #[cfg_attr(feature = "files", doc = "```")]
 #[cfg_attr(not(feature = "files"), doc = "```ignore")]
@@ -98,7 +98,7 @@
 ///
 /// An image for the CPU runs inside the program. The build compiled the images of a build script's
 /// pack. A file, however, can come from anywhere, and the functions that load its images are safe.
-/// Loading an image for the CPU from a file is therefore an error, unless the option `unsafe(cpu)`
+/// Loading an image for the CPU from a file is therefore an error, unless the `unsafe(cpu)` option
 /// declares that the file is trusted. Constructors, destructors and kernels of these images may
 /// then run in this program. Under `forbid(unsafe_code)`, the compiler rejects this option.
 ///
@@ -210,7 +210,7 @@ macro_rules! include_offload {
 ///
 /// Put the macro call into a module of your own. The name and the options are those of
 /// `include_offload!` for packs. For a call with only the name, the build script has already
-/// written the code. Options and declared kernels need the feature `macros` of this crate, which is
+/// written the code. Options and declared kernels need the `macros` feature of this crate, which is
 /// on by default and compiles a Rust parser (`syn`). A file in place of the name needs the feature
 /// `files`. The macro declares these items:
 ///
@@ -286,7 +286,7 @@ macro_rules! include_offload {
 ///
 /// # Kernels by name
 ///
-/// To choose a kernel at run time, call the function `named` in its module:
+/// To choose a kernel at run time, call the `named` function in its module:
 ///
 /// ```
 /// # mod kernels {
@@ -335,7 +335,7 @@ macro_rules! include_offload {
 ///
 /// | template argument | in Rust |
 /// |---|---|
-/// | a type | the type of a parameter of that type; `bool` for `bool`; also `half::f16` for `__half` with the feature `half` |
+/// | a type | the type of a parameter of that type; `bool` for `bool`; also `half::f16` for `__half` with the `half` feature |
 /// | an integer, a `bool`, a constant of an `enum` | a constant: `reduce::<f32, 256>` |
 /// | an argument with a default value | must be written |
 /// | a pack of arguments, a pointer, a template, a type without a name | not available: the generic function lacks such instances |
@@ -391,7 +391,7 @@ macro_rules! include_offload {
 /// | a template `scale` and a kernel or a struct `scale` | the generic function `scale_` |
 /// | `__offload_x` | `___offload_x`: the macro's own names begin with `__offload` |
 /// | a parameter without a name | `arg1` for the first |
-/// | a struct without a name, in the field `a` of `P` | `P_a` |
+/// | a struct without a name, in the `a` field of `P` | `P_a` |
 ///
 /// # Types
 ///
@@ -407,8 +407,8 @@ macro_rules! include_offload {
 /// | `float4`, `uchar2`, `__half2` … with CUDA's layout | [`float4`](crate::types::float4), [`uchar2`](crate::types::uchar2), [`half2`](crate::types::half2) … |
 /// | `T *`, `T &` | `*mut T`; `*const T` if `T` is `const` |
 /// | `void *`, a pointer to a function | any pointer |
-/// | a vector of 4 `float`s with a different layout | a struct with the field `lanes: [f32; 4]` |
-/// | bit-fields | bytes, in the field `bits` |
+/// | a vector of 4 `float`s with a different layout | a struct with the `lanes: [f32; 4]` field |
+/// | bit-fields | bytes, in the `bits` field |
 /// | an empty struct `Abs` | a struct with the size that C++ gives it, and a constant `Abs` of this type |
 /// | a struct behind a pointer | the same as by value; without fields if the struct has no definition, is a template that the source does not instantiate, or has different layouts on different targets |
 ///
@@ -418,8 +418,8 @@ macro_rules! include_offload {
 /// |---|---|
 /// | any | `Copy`, `Debug`, and `Default`: all zeros, with null for addresses |
 /// | without unions and without classes that Rust cannot lay out | `PartialEq` |
-/// | any, with the feature `run` | [`BufferItem`](crate::run::BufferItem): `device.buffer(&[kernels::Particle { … }])` |
-/// | without padding and addresses, with the feature `run` | `bytemuck::Pod` and `Zeroable` |
+/// | any, with the `run` feature | [`BufferItem`](crate::run::BufferItem): `device.buffer(&[kernels::Particle { … }])` |
+/// | without padding and addresses, with the `run` feature | `bytemuck::Pod` and `Zeroable` |
 ///
 /// # Records by value
 ///

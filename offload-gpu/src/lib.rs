@@ -100,7 +100,7 @@
 //! | `zstd`, `zlib`, or both as `compression` | [`PackImage::decompress`] for packs that are [`Compressed`]; needs std |
 //! | `files` | files that are embedded by their paths: `include_offload!(path = …)` and `include_kernels!(path = …)` |
 //!
-//! The feature `cudarc` supports cudarc 0.19, the newest version. A program that uses the feature
+//! The `cudarc` feature supports cudarc 0.19, the newest version. A program that uses the feature
 //! also depends on cudarc and chooses cudarc's own features, such as the version of CUDA. Before
 //! version 1.0, a minor release of this crate may move the feature to a newer cudarc. The previous
 //! version then remains available as a feature with its number: `cudarc-0_19`.

@@ -277,7 +277,7 @@ macro_rules! impl_item_of_cudarc {
     };
 }
 
-/// Implements nothing without the feature `cudarc`.
+/// Implements nothing without the `cudarc` feature.
 #[cfg(all(feature = "run", not(feature = "cudarc")))]
 #[doc(hidden)]
 #[macro_export]
@@ -285,7 +285,7 @@ macro_rules! impl_item_of_cudarc {
     ($record:ident) => {};
 }
 
-/// Implements nothing: without the feature `run`, there are no buffers.
+/// Implements nothing: without the `run` feature, there are no buffers.
 #[cfg(not(feature = "run"))]
 #[doc(hidden)]
 #[macro_export]

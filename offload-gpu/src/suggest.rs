@@ -1,5 +1,5 @@
 //! Suggestions for a misspelt kernel name. The macro's crate has a separate function for the names
-//! that it reads, since the two crates share no code without the feature `macros`.
+//! that it reads, since the two crates share no code without the `macros` feature.
 
 use alloc::vec::Vec;
 

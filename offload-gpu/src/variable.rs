@@ -10,7 +10,7 @@ use core::marker::PhantomData;
 /// upper case.
 ///
 /// `T` is the variable's type, such as `[f32; 256]`, and `Item` is the type of its items, `f32`.
-/// With the feature `run`, host code reads and writes the variable:
+/// With the `run` feature, host code reads and writes the variable:
 ///
 /// ```
 /// # #[cfg(feature = "run")]

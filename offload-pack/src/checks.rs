@@ -30,7 +30,7 @@ pub mod variables {
 
 /// A check that an image for the CPU performs while its kernels run.
 ///
-/// Source: the option `-fsanitize` of GCC and clang.
+/// Source: the `-fsanitize` option of GCC and clang.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
     /// Finds accesses to memory that does not belong to the kernel. Uses AddressSanitizer, and

@@ -1,5 +1,5 @@
 //! The command lines: `cargo offload`, and drop-ins for LLVM's `clang-offload-bundler`,
-//! `clang-offload-packager` and `llvm-offload-binary` (with the feature `drop-in`). The library is
+//! `clang-offload-packager` and `llvm-offload-binary` (with the `drop-in` feature). The library is
 //! not meant for other crates. It contains the programs' code, and each program's `main` only calls
 //! one of its functions.
 //!

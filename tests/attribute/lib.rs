@@ -1,4 +1,4 @@
-//! The attribute `#[test]` for tests that use real tools. `tests/src/registry.rs` explains the
+//! The `#[test]` attribute for tests that use real tools. `tests/src/registry.rs` explains the
 //! attribute.
 
 use proc_macro::{TokenStream, TokenTree};

@@ -6,7 +6,7 @@ use offload_tests::prelude::*;
 /// The sections that contain packs, unless the macro's options name another section.
 pub const PACK_SECTIONS: [&str; 2] = [".hip_fatbin", ".llvm.offloading"];
 
-/// The flags of [`PACK_SECTIONS`]. On x86-64, these sections have the flag `l` for large data,
+/// The flags of [`PACK_SECTIONS`]. On x86-64, these sections have the `l` flag for large data,
 /// because code need not reach them with short addresses.
 const FLAGS: &str = if cfg!(target_arch = "x86_64") { "Al" } else { "A" };
 

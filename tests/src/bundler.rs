@@ -12,7 +12,7 @@ pub fn bundler(folder: &Path, options: &str) -> Command {
     in_folder(llvm("clang-offload-bundler"), folder, options)
 }
 
-/// Returns the option `-targets=` for these IDs.
+/// Returns the `-targets=` option for these IDs.
 pub fn targets(ids: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let ids: Vec<_> = ids.into_iter().map(|id| id.as_ref().to_owned()).collect();
     format!("-targets={}", ids.join(","))

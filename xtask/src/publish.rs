@@ -18,7 +18,7 @@ pub const CRATES: [&str; 7] = [
 /// The version of the crates.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Runs the step `publish` of `ci`.
+/// Runs the `publish` step of `ci`.
 pub fn in_ci() -> Result {
     if is_offline() {
         eprintln!("xtask: skipped without the registry: the names, and the oldest dependencies");

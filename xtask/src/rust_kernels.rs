@@ -1,4 +1,4 @@
-//! `rust-kernels`: tests crates of kernels in Rust, including examples/rust-kernels. It is a
+//! `rust-kernels`: tests kernel crates in Rust, including examples/rust-kernels. It is a
 //! separate command because it needs a large compiler, takes minutes to build `core`, and uses
 //! unstable targets.
 

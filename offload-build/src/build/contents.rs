@@ -269,9 +269,9 @@ impl Build {
         self
     }
 
-    /// Compresses each module of the pack with zstd. This needs the feature `compression`.
+    /// Compresses each module of the pack with zstd. This needs the `compression` feature.
     ///
-    /// The program needs the feature `zstd` of the crate `offload-gpu`. In the program, the pack's
+    /// The program needs the `zstd` feature of the crate `offload-gpu`. In the program, the pack's
     /// type is `KernelPack<Compressed>`. Call `decompress()` on a selected image to get its bytes.
     ///
     /// If all targets are AMD's, each module is a bundle that HIP's runtime 6.2 or newer loads.

@@ -60,7 +60,7 @@ pub(crate) struct NvccPart {
     pub(super) list: String,
     /// Whether an option from build.rs or a variable contains that macro's name.
     pub(super) names_list: bool,
-    /// The header that nvcc includes before the source. The field `symbol` names the symbol that
+    /// The header that nvcc includes before the source. The `symbol` field names the symbol that
     /// the header defines.
     header: PathBuf,
     symbol: String,

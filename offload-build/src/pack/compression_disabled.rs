@@ -1,4 +1,4 @@
-//! Reports an error for compressed packs if this crate is built without the feature `compression`.
+//! Reports an error for compressed packs if this crate is built without the `compression` feature.
 
 use crate::output::OutDir;
 use crate::pack::layout::{ModuleImages, PackLayout};

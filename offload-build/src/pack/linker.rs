@@ -1,7 +1,7 @@
 //! Detects the linker of the host program, as far as a build script can, and checks whether a pack
 //! is too large for that linker.
 //!
-//! In x86-64 ELF files, code can only reach data within 2 GiB. The flag `SHF_X86_64_LARGE` on the
+//! In x86-64 ELF files, code can only reach data within 2 GiB. The `SHF_X86_64_LARGE` flag on the
 //! pack's section allows a larger distance. Linkers place a pack of 2.2 GiB as follows:
 //!
 //! | linker | location of the pack, and result |

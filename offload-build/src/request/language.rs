@@ -36,8 +36,8 @@ pub enum Language {
     Rust,
     /// Supplied images: AMD code objects (`.hsaco`, `.co`), cubins (`.cubin`), SPIR-V that was
     /// compiled with this crate's header (`.spv`), offload bundles (`.hipfb`, `.bundle`) and
-    /// offload binaries (`.offload`). The feature `containers` adds NVIDIA's fatbins (`.fatbin`),
-    /// bundles in a row, and archives of any of these (`.a`). The feature `compression` adds
+    /// offload binaries (`.offload`). The `containers` feature adds NVIDIA's fatbins (`.fatbin`),
+    /// bundles in a row, and archives of any of these (`.a`). The `compression` feature adds
     /// compressed containers. The build reads the format and the targets from the file's bytes.
     Image,
 }
@@ -198,7 +198,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         language: Language::Rust,
-        name: "a crate of kernels in Rust",
+        name: "a kernel crate in Rust",
         extensions: &["toml"],
         is_preprocessed: false,
         recipes: [Some(Recipe::Cargo), Some(Recipe::Cargo), None, Some(Recipe::Cargo)],

@@ -46,8 +46,8 @@ macro_rules! setters_of_sources {
 
             /// Sets whether images have full debug information.
             ///
-            /// With `true`, nvcc gets the option `-G`, and code for NVIDIA's GPUs is not optimized
-            /// unless `opt_level` was called. Other compilers get the option `-g`. Without this
+            /// With `true`, nvcc gets the `-G` option, and code for NVIDIA's GPUs is not optimized
+            /// unless `opt_level` was called. Other compilers get the `-g` option. Without this
             /// call, clang follows Cargo's profile, and vendors' compilers emit line tables.
             ///
             #[doc = concat!("```\n", $example, ".debug(true); // for cuda-gdb\n```")]

@@ -45,7 +45,7 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
     }
     let linked = expansion::pack(index, form, &more, is_registered);
     match (index, from_disk) {
-        // With the option `register`, the bundles must be in the program, so the pack cannot be
+        // With the `register` option, the bundles must be in the program, so the pack cannot be
         // read from disk.
         (Index::Built(pack), Some(folder)) if !is_registered => {
             let on_disk = on_disk(pack, form, folder);

@@ -1,4 +1,4 @@
-//! The option `register`: data that registers the bundles with HIP's runtime before `main`, like
+//! The `register` option: data that registers the bundles with HIP's runtime before `main`, like
 //! the data in clang's objects.
 
 use offload_format::section::SectionNames;

@@ -1,4 +1,4 @@
-//! The search for device code in archives and text bundles, with the feature `containers`.
+//! The search for device code in archives and text bundles, with the `containers` feature.
 
 use super::found::{Part, within};
 use super::{Content, Place};

@@ -1,4 +1,4 @@
-//! Replaces the module `containers` if the feature `containers` is off.
+//! Replaces the module `containers` if the `containers` feature is off.
 
 use super::Place;
 use super::found::Part;

@@ -1,4 +1,4 @@
-//! Host files, with the feature `object`: the slices of universal Mach-O files, and the sections of
+//! Host files, with the `object` feature: the slices of universal Mach-O files, and the sections of
 //! objects and programs.
 
 use super::found::{Budget, Part, within};

@@ -1,4 +1,4 @@
-//! Replaces the module `host` if the feature `object` is off.
+//! Replaces the module `host` if the `object` feature is off.
 
 use super::found::{Budget, Part};
 use super::{Content, Place};

@@ -105,11 +105,11 @@ impl ContainerKind {
 /// The kinds of files that can contain device code. A `match` must name every kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileKind {
-    /// A container. Text bundles need the feature `containers`.
+    /// A container. Text bundles need the `containers` feature.
     Container(ContainerKind),
     /// An archive, thin or not.
     Archive,
-    /// A universal Mach-O file. This kind needs the feature `object`.
+    /// A universal Mach-O file. This kind needs the `object` feature.
     Universal,
     /// An executable, a shared object or an object: ELF, COFF, PE or Mach-O. Without the feature
     /// `object`, only ELF and PE files are detected.

@@ -19,7 +19,7 @@
 //! | an AMD code object, cubin, PTX, SPIR-V or bitcode | its header | `Raw` |
 //! | a member of a thin archive | | `Elsewhere` |
 //!
-//! Archives and text bundles need the feature `containers`; host files need the feature `object`.
+//! Archives and text bundles need the `containers` feature; host files need the `object` feature.
 //!
 //! `sections` returns the sizes of all sections of an object.
 //!

@@ -14,7 +14,7 @@ use super::fields::{Fields, StringTable};
 use crate::layout::{Layout, Piece};
 use crate::section::DeviceSection;
 
-/// The field `Machine` of the file header: the processor.
+/// The `Machine` field of the file header: the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Machine(u16);
 

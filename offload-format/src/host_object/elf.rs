@@ -117,7 +117,7 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         ),
         // This section marks the object as not needing an executable stack.
         (note_at, SHT_PROGBITS, 0, data, 0, 0, 0, 1, 0),
-        // The field `link` is the number of the string table; the field `info` is the number of the
+        // The `link` field is the number of the string table; the `info` field is the number of the
         // first global symbol.
         (symtab_at, SHT_SYMTAB, 0, symtab, 2 * SYMBOL_SIZE, 4, 1, 8, SYMBOL_SIZE),
         (strtab_at, SHT_STRTAB, 0, strtab, symbol_names.size(), 0, 0, 1, 0),

@@ -1,4 +1,4 @@
-//! Adds the containers that need the feature `containers` to a listing: compressed bundles, bundles
+//! Adds the containers that need the `containers` feature to a listing: compressed bundles, bundles
 //! in a row, text bundles, fatbins, kernel packs and bundles of cuda-oxide. Object bundles need the
 //! feature `object`.
 

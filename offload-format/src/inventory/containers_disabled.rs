@@ -1,4 +1,4 @@
-//! Replaces the module `containers` if the feature `containers` is off. Reads only a single plain
+//! Replaces the module `containers` if the `containers` feature is off. Reads only a single plain
 //! bundle.
 
 use super::listing::Listing;

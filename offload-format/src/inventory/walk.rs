@@ -47,7 +47,7 @@ fn found<'a>(list: &mut Listing<'a>, place: Place<'a>, found: Content<'a>) {
         ContainerKind::ObjectBundle => containers::object_bundle(list, place, data),
         #[cfg(feature = "object")]
         ContainerKind::ImageTable => image_table::image_table(list, place, data),
-        // Without the feature `object`, these kinds are not found.
+        // Without the `object` feature, these kinds are not found.
         #[cfg(not(feature = "object"))]
         ContainerKind::ObjectBundle | ContainerKind::ImageTable => {}
     }

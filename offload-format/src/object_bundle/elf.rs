@@ -174,7 +174,7 @@ fn file_header(file: &ElfFile, section_headers: u64, count: usize, names: usize)
     let mut out = file.header[..offsets_at].to_owned();
     class.put_word(&mut out, 0);
     class.put_word(&mut out, section_headers);
-    // The field `e_flags`.
+    // The `e_flags` field.
     out.extend_from_slice(&file.header[sizes_at - 4..sizes_at]);
     // There are no program headers, so their offset, size and number are 0.
     let count = u16::try_from(count).ok().filter(|count| *count < SHN_LORESERVE).unwrap_or(0);

@@ -102,7 +102,7 @@ pub struct ImageBuilder {
     offload_kind: OffloadKind,
     flags: u32,
     size: u64,
-    /// The keys of the option `--image`, in order. A key that is not stored as a string has the
+    /// The keys of the `--image` option, in order. A key that is not stored as a string has the
     /// value `None`.
     keys: Vec<(String, Option<Vec<u8>>)>,
 }

@@ -11,8 +11,8 @@ use half::{bf16, f16};
 ///
 /// | for a kernel's pointer to | pointers to and buffers of these types are also accepted |
 /// |---|---|
-/// | [`F16`](crate::types::F16) | `u16`, `half::f16` with the feature `half` |
-/// | [`Bf16`](crate::types::Bf16) | `u16`, `half::bf16` with the feature `half` |
+/// | [`F16`](crate::types::F16) | `u16`, `half::f16` with the `half` feature |
+/// | [`Bf16`](crate::types::Bf16) | `u16`, `half::bf16` with the `half` feature |
 /// | [`F8E4M3`](crate::types::F8E4M3) and similar types | `u8` |
 /// | [`Bool`](crate::types::Bool) | `u8`, `bool` |
 ///

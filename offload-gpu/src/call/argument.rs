@@ -15,7 +15,7 @@ use core::ptr;
 /// | parameter | accepted arguments |
 /// |---|---|
 /// | a number or `bool` | the corresponding Rust type; `usize` and `isize` for `size_t` and `ptrdiff_t` |
-/// | `__half`, `_Float16` | [`F16`](crate::types::F16), its bits in a `u16`, `half::f16` with the feature `half` |
+/// | `__half`, `_Float16` | [`F16`](crate::types::F16), its bits in a `u16`, `half::f16` with the `half` feature |
 /// | `__nv_bfloat16`, `__hip_bfloat16`, `__bf16` | [`Bf16`](crate::types::Bf16), a `u16`, `half::bf16` |
 /// | an 8-bit floating-point number, such as `__nv_fp8_e4m3` | its type in [`types`](crate::types), its bits in a `u8` |
 /// | a vector, such as `float4` | its type in [`types`](crate::types) |
@@ -175,7 +175,7 @@ impl<T, A: Argument<T>, Kernel, Name, const NUMBER: usize, const BYTES: usize>
 
 /// A buffer in device memory that can be passed for a pointer.
 ///
-/// The feature `cudarc` implements this trait for cudarc's `CudaSlice`, `CudaView` and
+/// The `cudarc` feature implements this trait for cudarc's `CudaSlice`, `CudaView` and
 /// `CudaViewMut`. To pass buffers from cust and other crates, wrap them in your own type:
 ///
 /// ```
@@ -201,7 +201,7 @@ pub trait DeviceBuffer {
     fn device_address(&self) -> *const Self::Item;
 
     /// Returns the device of the memory, if the type knows it. A launch on a different device is
-    /// then an error. A type that wraps a buffer forwards this call. Needs the feature `run`.
+    /// then an error. A type that wraps a buffer forwards this call. Needs the `run` feature.
     #[cfg(feature = "run")]
     fn device_id(&self) -> DeviceId {
         DeviceId::UNKNOWN
@@ -369,7 +369,7 @@ macro_rules! impl_argument_of_record {
     };
 }
 
-/// Expands to its items if offload-gpu has the feature `half`. Only macro expansions use it.
+/// Expands to its items if offload-gpu has the `half` feature. Only macro expansions use it.
 #[cfg(feature = "half")]
 #[doc(hidden)]
 #[macro_export]
@@ -377,7 +377,7 @@ macro_rules! with_half {
     ($($item:item)*) => { $($item)* };
 }
 
-/// Expands to its items if offload-gpu has the feature `half`. Only macro expansions use it.
+/// Expands to its items if offload-gpu has the `half` feature. Only macro expansions use it.
 #[cfg(not(feature = "half"))]
 #[doc(hidden)]
 #[macro_export]

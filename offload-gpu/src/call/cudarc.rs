@@ -1,4 +1,4 @@
-//! cudarc buffers as arguments, with the feature `cudarc`.
+//! cudarc buffers as arguments, with the `cudarc` feature.
 //!
 //! cudarc orders the work of its streams by two events of each buffer: the last read and the last
 //! write. Before a stream uses a buffer, it waits for these events. When the use ends, cudarc's

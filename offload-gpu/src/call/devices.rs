@@ -1,4 +1,4 @@
-//! The devices of a call's buffers, with the feature `run`.
+//! The devices of a call's buffers, with the `run` feature.
 
 #[cfg(feature = "cudarc")]
 use super::BufferEvent;
@@ -9,7 +9,7 @@ use offload_format::target::Vendor;
 /// on a different device is an error.
 ///
 /// A type that wraps a buffer returns the buffer's [`device_id`](crate::DeviceBuffer::device_id).
-/// This type needs the feature `run`.
+/// This type needs the `run` feature.
 ///
 /// Source: `cuCtxEnablePeerAccess` (CUDA driver API) and `hipDeviceEnablePeerAccess` (HIP). A
 /// kernel can use memory on a different device only after one of these calls.

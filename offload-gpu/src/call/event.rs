@@ -1,8 +1,8 @@
-//! The events of cudarc buffers, with the feature `cudarc`.
+//! The events of cudarc buffers, with the `cudarc` feature.
 
 use core::num::NonZeroUsize;
 
-/// The event that a launch with a cudarc buffer records. This type needs the feature `cudarc`.
+/// The event that a launch with a cudarc buffer records. This type needs the `cudarc` feature.
 ///
 /// Pass `&CudaSlice`, `&CudaView` or `&CudaViewMut` for memory that the kernel only reads, and
 /// `&mut CudaSlice` or `&mut CudaViewMut` for memory that it also writes:

@@ -1,5 +1,5 @@
 //! Runs the kernels of a pack: finds the devices of this machine, loads packs onto them, launches
-//! kernels, and manages memory. This module needs the feature `run`.
+//! kernels, and manages memory. This module needs the `run` feature.
 //!
 //! | item | description |
 //! |---|---|

@@ -14,7 +14,7 @@
 //! | `__half2`, `__nv_bfloat162`, `__hip_bfloat162` | [`half2`], [`bfloat162`] |
 //!
 //! All modules of [`include_kernels!`](crate::include_kernels) share these types. Values are plain
-//! data without padding. With the feature `run`, the types are `bytemuck::Pod`, and buffers may
+//! data without padding. With the `run` feature, the types are `bytemuck::Pod`, and buffers may
 //! contain them.
 //!
 //! ```

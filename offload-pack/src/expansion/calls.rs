@@ -36,7 +36,7 @@ pub(super) struct Calls<'a> {
     /// The layouts of arguments, each with the number of the function that stores arguments in this
     /// layout.
     shapes: Vec<(Shape, usize)>,
-    /// The kernels' lines for the function `named`, by the number of their layout.
+    /// The kernels' lines for the `named` function, by the number of their layout.
     groups: Vec<String>,
     /// The functions that store the arguments of template instances, in the order of kernels.
     stored: Vec<Stored<'a>>,
@@ -408,7 +408,7 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Writes the function `named`, with the kernels of each layout.
+    /// Writes the `named` function, with the kernels of each layout.
     fn write_named(&self, text: &mut String, others: &str) {
         let mut groups = String::new();
         for (Shape { arguments, bytes, has_buffer, .. }, number) in &self.shapes {

@@ -1,4 +1,4 @@
-//! Generates the function `named`, which finds a kernel by a name chosen at run time.
+//! Generates the `named` function, which finds a kernel by a name chosen at run time.
 //!
 //! The kernels are stored as text, which the program reads at the first call. For 2,000 kernels,
 //! the text costs rustc a few milliseconds; a table of constants would cost a quarter of a second.
@@ -12,7 +12,7 @@
 //! | location | the file and the line of the definition |
 //! | parameters | their names, one part each; if there is no function, the reason why |
 //!
-//! Kernels whose arguments have the same layout and types share one text. The function `named` is
+//! Kernels whose arguments have the same layout and types share one text. The `named` function is
 //! `#[inline]`, so a program that never calls it contains neither the texts nor the functions that
 //! `named` uses.
 

@@ -17,7 +17,7 @@
 //! | [`local_symbol`], [`is_same_symbol`], [`place_of`] | the symbols of kernels that are `static` |
 //! | [`identifier`], [`field_identifier`], [`Identifiers`] | valid names in Rust |
 //!
-//! Programs (without the feature `expansion`) read signatures only together with packs from disk.
+//! Programs (without the `expansion` feature) read signatures only together with packs from disk.
 //! These functions are `#[inline]`, so programs that do not call them do not compile them.
 //!
 //! The types describe values on the device. Device compilers guarantee that these types have the

@@ -1,4 +1,4 @@
-//! The option `-unbundle`, except for archives.
+//! The `-unbundle` option, except for archives.
 
 use super::contents::{Carrier, Contents, Copier, Entry, Group};
 use super::options::Work;

@@ -68,7 +68,7 @@ pub(super) const GENERIC: &[Spec] = &[
     ending("version", "Display the version of this program"),
 ];
 
-/// The flag `-h`, which no list contains and which is never suggested. It takes effect after all
+/// The `-h` flag, which no list contains and which is never suggested. It takes effect after all
 /// arguments are accepted.
 static SHORT_HELP: Spec = flag("h", "");
 

@@ -440,7 +440,7 @@ mod tests {
             ("--help-hid", "--help-hidden"),
             ("--print-option=0", "--print-options=0"),
             ("--imge=", "--image"),
-            // The first letter was parsed as the flag `-h`, so the suggestion replaces only the
+            // The first letter was parsed as the `-h` flag, so the suggestion replaces only the
             // rest, which is `el=3`.
             ("--hel=3", "--o=3"),
         ] {

@@ -5,7 +5,7 @@ use offload_tests::prelude::*;
 use offload_tests::scenario::Watched;
 use std::os::unix::fs::symlink;
 
-/// Returns a source whose kernel uses the macro `VALUE`, which a header defines.
+/// Returns a source whose kernel uses the `VALUE` macro, which a header defines.
 fn with_header(include: &str) -> String {
     format!("{include}\n{}", kernel("add", "VALUE"))
 }

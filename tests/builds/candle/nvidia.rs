@@ -51,7 +51,7 @@ fn all_of_candle_kernels() {
 #[test(NVIDIA.slow())]
 fn the_build_script_of_the_page() {
     let page = fs::read_to_string(workspace().join("docs/migrating.md")).expect("it can be read");
-    let (_, section) = page.split_once("## A crate of kernels").expect("the page has the section");
+    let (_, section) = page.split_once("## A kernel crate").expect("the page has the section");
     let (_, code) = section.split_once("```rust\n").expect("the section has a build script");
     let (code, _) = code.split_once("```").expect("the block ends");
     let folder = format!("\"{}/", path("src").display());

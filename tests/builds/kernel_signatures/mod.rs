@@ -466,7 +466,7 @@ fn types_of_the_program_take_the_places_of_structs() {
     scenario.build().passes();
 }
 
-/// Without the feature `macros`, the program must need no Rust parser. Where the feature is needed,
+/// Without the `macros` feature, the program must need no Rust parser. Where the feature is needed,
 /// a message must name the feature.
 #[test(CLANG.slow())]
 fn functions_without_a_parser() {

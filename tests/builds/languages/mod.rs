@@ -161,7 +161,7 @@ fn image(scenario: &Scenario, module: &str, target: &str) -> PathBuf {
     }
 }
 
-/// With the feature `compression`, images are also extracted from compressed containers.
+/// With the `compression` feature, images are also extracted from compressed containers.
 #[test(CLANG)]
 fn compressed_containers_are_taken_apart() {
     let mut scenario = Scenario::new("build_compressed");

@@ -126,9 +126,9 @@ fn a_crate_for_the_cpu() {
     for (lib, help) in [
         (
             without,
-            "add offload-kernel to the dependencies of the crate of kernels, and use it in lib.rs",
+            "add offload-kernel to the dependencies of the kernel crate, and use it in lib.rs",
         ),
-        (KERNELS.trim_start_matches("#![no_std]"), "start the crate of kernels with #![no_std]"),
+        (KERNELS.trim_start_matches("#![no_std]"), "start the kernel crate with #![no_std]"),
     ] {
         scenario.write("kernels/src/lib.rs", lib);
         build().fails().has(help);

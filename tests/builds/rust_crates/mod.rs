@@ -297,7 +297,7 @@ fn targets_that_rust_lacks() {
     let scenario = package("rust_spirv", &["gfx90a", "spirv64"]);
     plain(&scenario)
         .fails()
-        .has("kernels/Cargo.toml is a crate of kernels in Rust, which cannot be built for spirv64")
+        .has("kernels/Cargo.toml is a kernel crate in Rust, which cannot be built for spirv64")
         .has("rustc 1.96 has no target for SPIR-V")
         .has("Source::new(\"kernels/Cargo.toml\").supports([\"amd\", \"nvidia\", \"cpu\"])");
 }

@@ -23,7 +23,7 @@ static C: gpu_files::KernelPack = gpu_files::include_offload!(
     assert_eq!(scenario.run().passes().stdout, "1 2 1\n");
 }
 
-/// A crate with its own types `u8`, `u32` and `str`. With the option `crate`, the crate's own
+/// A crate with its own types `u8`, `u32` and `str`. With the `crate` option, the crate's own
 /// `Entry` replaces offload-gpu's. The crate must embed the same bytes as other crates, and
 /// `linked_packs` must read only the entries of offload-gpu.
 const HOSTILE: &str = r#"#![allow(non_camel_case_types, dead_code)]

@@ -113,7 +113,7 @@ fn struct_in_declaration((_, attributes, fields): &(&str, &str, &str)) -> String
     )
 }
 
-/// The arguments of `include_offload!` without the feature `files`.
+/// The arguments of `include_offload!` without the `files` feature.
 const FILES: &[(&str, &str)] = &[("path", r#"path = "files/saxpy.hsaco""#)];
 
 /// The arguments of `include_offload!`.

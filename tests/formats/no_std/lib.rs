@@ -52,7 +52,7 @@ pub struct Found {
     code_object: i64,
     /// The number of consecutive bundles and offload binaries, counted from the file's start.
     containers: usize,
-    /// The number of places with device code; 0 without the feature `object`.
+    /// The number of places with device code; 0 without the `object` feature.
     places: usize,
 }
 

@@ -39,7 +39,7 @@ impl RandomKernel {
     /// Returns the bytes, including padding, of the argument that the program passes at this
     /// position. The first argument after `output` is at position 1.
     pub fn passed(&self, number: usize, size: usize) -> Vec<u8> {
-        // The function `value` in the program computes the same bytes.
+        // The `value` function in the program computes the same bytes.
         let byte = |at: usize| (number * 53 + at * 29 + 11) as u8;
         match self.parameters[number].rust.as_str() {
             "bool" => vec![byte(0) % 2],

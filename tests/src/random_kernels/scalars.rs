@@ -119,7 +119,7 @@ pub(super) fn vector(numbers: &mut Numbers) -> (&'static str, u64, u64) {
     (name, bytes, bytes)
 }
 
-/// Returns the source of clang's vectors, and of the macro `VECTORS(DO)`, which calls a macro for
+/// Returns the source of clang's vectors, and of the `VECTORS(DO)` macro, which calls a macro for
 /// each vector.
 pub(super) fn vectors() -> String {
     let each =
@@ -127,7 +127,7 @@ pub(super) fn vectors() -> String {
     format!("#define VECTORS(DO){}\n{TYPES}VECTORS(VECTOR)\n", each.collect::<String>())
 }
 
-/// The type `bf16_t` and clang's vectors. g++ 12 supports neither, so for g++, `bf16_t` is an
+/// The `bf16_t` type and clang's vectors. g++ 12 supports neither, so for g++, `bf16_t` is an
 /// integer and the vectors are structs.
 const TYPES: &str = "\
 #include <cuda_bf16.h>

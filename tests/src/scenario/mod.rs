@@ -71,7 +71,7 @@ const WITHOUT: [(&str, Features); 2] = [
     ("zstd", &[FEATURES[0], ("offload-gpu", &["files", "half"])]),
 ];
 
-/// Only the feature `files`. Without `zstd`, that crate's C code need not be compiled for each
+/// Only the `files` feature. Without `zstd`, that crate's C code need not be compiled for each
 /// profile.
 const FILES: Features = &[("offload-gpu", &["files"])];
 
@@ -268,7 +268,7 @@ impl Scenario {
         self.features(without.unwrap_or_else(|| panic!("no set without {name}")).1)
     }
 
-    /// Enables only the feature `files`.
+    /// Enables only the `files` feature.
     pub fn files_alone(&mut self) -> &mut Self {
         self.features(FILES)
     }

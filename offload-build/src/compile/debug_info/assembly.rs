@@ -1,4 +1,4 @@
-//! Reads debug information from g++'s assembly. The option `-dA` adds a comment to each value:
+//! Reads debug information from g++'s assembly. The `-dA` option adds a comment to each value:
 //!
 //! ```text
 //!     .uleb128 0x1d           # (DIE (0x328d) DW_TAG_structure_type)

@@ -59,7 +59,7 @@ impl Package {
         let own = Manifest::parse(&text);
         let name = own.value("package.name").ok_or_else(|| {
             Error::config(format!(
-                "{} has no [package] section with a name: a crate of kernels must be a separate \
+                "{} has no [package] section with a name: a kernel crate must be a separate \
                  package",
                 manifest.display()
             ))

@@ -96,12 +96,12 @@ const HELP: [(&[&str], &[&str], &str); 8] = [
         &["`#[panic_handler]` function required"],
         &[""],
         "offload-kernel defines the #[panic_handler]: add offload-kernel to the dependencies of \
-         the crate of kernels, and use it in lib.rs, as in\n  use offload_kernel::kernel;",
+         the kernel crate, and use it in lib.rs, as in\n  use offload_kernel::kernel;",
     ),
     (
         &["`panic_impl`"],
         &["offload_kernel"],
-        "start the crate of kernels with #![no_std], because offload-kernel defines the \
+        "start the kernel crate with #![no_std], because offload-kernel defines the \
          #[panic_handler]",
     ),
     (

@@ -174,7 +174,7 @@ impl Step {
         self
     }
 
-    /// Sets the file that the step writes, and adds the option `-o`, which every tool accepts.
+    /// Sets the file that the step writes, and adds the `-o` option, which every tool accepts.
     pub fn output(mut self, path: &Path) -> Self {
         self.args.extend(["-o".into(), path.into()]);
         self.output = Some(path.to_owned());

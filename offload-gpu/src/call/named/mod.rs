@@ -1,4 +1,4 @@
-//! Kernels that the program chooses by name at run time: the function `named` of
+//! Kernels that the program chooses by name at run time: the `named` function of
 //! `include_kernels!`, and calls whose arguments are checked against the source at run time.
 
 mod error;
@@ -23,7 +23,7 @@ use core::mem::MaybeUninit;
 use core::ptr;
 use table::Entry;
 
-/// A kernel that the program found by its name, with the function `named` of
+/// A kernel that the program found by its name, with the `named` function of
 /// [`include_kernels!`](crate::include_kernels).
 ///
 /// The handle is small and `Copy`: keep it for further launches. Pass the arguments as a tuple or
@@ -47,7 +47,7 @@ use table::Entry;
 /// the type of a number (`2.0_f32`) or convert it (`n as i32`).
 ///
 /// Arguments of existing launches through cudarc need no change. For a pointer parameter, a `usize`
-/// or `u64` with the value 0 is a null pointer. With the feature `cudarc`, any `u64` is accepted as
+/// or `u64` with the value 0 is a null pointer. With the `cudarc` feature, any `u64` is accepted as
 /// an address, like `CUdeviceptr`. With this feature, `&CudaSlice` may also be passed for memory
 /// that the kernel writes; like cudarc's own launches, the launch then records a read.
 #[derive(Clone, Copy)]

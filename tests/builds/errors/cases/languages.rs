@@ -23,11 +23,11 @@ cases! {
             cannot be parsed as an image (";
     "shader" [.file("kernels/shader.spv").archs(["spirv64"])]
         => "kernels/shader.spv contains no image that can be used unchanged, only a file that is \
-            SPIR-V without the capability Kernel, such as a shader for Vulkan";
+            SPIR-V without the capability Kernel, for example a Vulkan shader";
     "big-endian" [.file("kernels/big_endian.spv").archs(["spirv64"])]
-        => "it contains a file that is big-endian SPIR-V, but drivers accept only little-endian SPIR-V";
+        => "only a file that is big-endian SPIR-V, but drivers accept only little-endian SPIR-V";
     "opencl-spirv" [.file("kernels/opencl.spv").archs(["spirv64"])]
-        => "it contains a file that is SPIR-V whose kernel k does not require sub-groups of 32 \
+        => "only a file that is SPIR-V whose kernel k does not require sub-groups of 32 \
              lanes: compile it with this kit's header";
     "cut-bundle" [.file("kernels/cut.hipfb").archs(["gfx90a"])]
         => "the source kernels/cut.hipfb cannot be split into images: bundle entry count: 8 bytes needed";
@@ -43,7 +43,7 @@ cases! {
 }
 
 cases! {
-    /// Cases with the feature `containers`.
+    /// Cases with the `containers` feature.
     CONTAINER_CASES:
     "compressed-without-feature" [.file("kernels/compressed.hipfb").archs(["gfx90a"])]
         => "the source kernels/compressed.hipfb cannot be split into images: ",

@@ -10,7 +10,7 @@ mod kernels {
     offload_gpu::include_kernels!("math");
 }
 
-// The type `Buffer` from the guide.
+// The `Buffer` type from the guide.
 include!("buffer.rs");
 
 fn main() -> Result<(), Box<dyn Error>> {
