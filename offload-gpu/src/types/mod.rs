@@ -30,11 +30,11 @@
 
 #[cfg(feature = "half")]
 mod half;
-#[allow(unsafe_code, reason = "`impl_buffer_item!` implements unsafe traits for plain data")]
+#[allow(unsafe_code, reason = "`impl_buffer_item!` implements the traits for plain data")]
 mod pointer;
-#[allow(unsafe_code, reason = "`impl_buffer_item!` implements unsafe traits for plain data")]
+#[allow(unsafe_code, reason = "`impl_buffer_item!` implements the traits for plain data")]
 mod scalars;
-#[allow(unsafe_code, reason = "`impl_buffer_item!` implements unsafe traits for plain data")]
+#[allow(unsafe_code, reason = "`impl_buffer_item!` implements the traits for plain data")]
 mod vectors;
 
 pub use pointer::Pointer;
