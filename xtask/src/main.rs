@@ -40,7 +40,7 @@ The project's own commands:
                                   crate, beside the budget in CONTRIBUTING.md
   cargo xtask fuzz [--seconds N] [TARGET...]
                                   fuzz each target for N seconds (takes a nightly compiler)
-  cargo xtask prebuilt [--check]  remake the prebuilt GPU images of the examples
+  cargo xtask prebuilt [--check]  regenerate the prebuilt GPU images of the examples
                                   (--check: then fail if git sees a difference)
   cargo xtask rust-kernels        compile the kernels of examples/rust-kernels (unpacks Debian's Rust
                                   compiler for it: 120 MB to download, 700 MB on disk)

@@ -307,9 +307,9 @@ fn lost(found: &[Finding], entries: &Entries) -> Vec<String> {
                 entries.launched.iter().find(|it| (it.process, it.number) == (process, number));
             let (kernel, thread) = launch.map_or(("?", "?"), |it| (&*it.kernel, &*it.thread));
             messages.push(format!(
-                "reports are missing: process {process} counted {counted} findings in launches of the kernel {} by \
-                 {thread}, but its reports contain only {read}. Run its tests one at a time with \
-                 -- --test-threads=1",
+                "reports are missing: {thread} launched the kernel {} in process {process}, which \
+                 counted {counted} findings but reported only {read}. To get all reports, run the \
+                 tests one at a time: add -- --test-threads=1",
                 readable(kernel)
             ));
         }

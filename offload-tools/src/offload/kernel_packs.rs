@@ -270,8 +270,8 @@ fn candidates(pattern: &Path) -> Vec<PathBuf> {
 /// Returns the message for a library without a pack. `there_is` states where no pack was found.
 pub(super) fn no_pack(there_is: &str, name: &str, tried: &[String]) -> String {
     format!(
-        "its code objects are in kernel packs, under the name '{name}', but {there_is} no such \
-         pack; looked for {}",
+        "the library's code objects are in kernel packs under the name '{name}', but {there_is} \
+         no such pack. Looked for {}",
         tried.join(", ")
     )
 }

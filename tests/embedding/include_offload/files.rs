@@ -75,7 +75,7 @@ fn cases() -> Vec<Case> {
     let text = "compute_80 PTX Some([\"saxpy\"]) Some(true) Some(0)\n";
     let whole = |why| format!("Some(\"the file is {why}: PACK.bytes() has the whole file\")");
     let compressed = whole("compressed, so its images are not known when the program is compiled");
-    let fatbin = whole("a fatbin, in which the CUDA driver chooses an image");
+    let fatbin = whole("a fatbin, from which the CUDA driver chooses an image");
     let (amd, none) = ("hipv4-amdgcn-amd-amdhsa--gfx90a", "");
     // A program prints the pack's name, its section, the reason why it has no images, and then its
     // modules with their images.

@@ -52,8 +52,9 @@ pub(super) struct Kernel {
     count: usize,
     kinds: String,
     cases: String,
-    /// The instructions before each region's loop over the threads, the parameters for their
-    /// results, and the first instructions of each thread.
+    // LLVM IR: for each region, the instructions before the loop over the threads (`once`), the
+    // parameters that pass their results to the loop (`same`), and the instructions with which
+    // each thread begins (`begin`).
     once: String,
     same: String,
     begin: String,

@@ -30,7 +30,7 @@ impl SearchLog {
         self.places.push(place.into());
     }
 
-    /// Whether a file with the tool's name is executable. If not, logs the file.
+    /// Whether this file, which has the name of the tool, is executable. Logs a file that is not.
     pub fn is_executable(&mut self, program: &Path) -> bool {
         let is_executable = exec::is_executable(program);
         if !is_executable {
