@@ -62,7 +62,11 @@ impl Budget {
     }
 
     pub(super) fn spend(&mut self, data: &[u8]) -> Result<()> {
-        let error = Error::new(ErrorKind::Malformed, "file (its parts share too many bytes to read them all)", 0);
+        let error = Error::new(
+            ErrorKind::Malformed,
+            "file (its parts share too many bytes to read them all)",
+            0,
+        );
         self.0 = self.0.checked_sub(data.len() as u64).ok_or(error)?;
         Ok(())
     }

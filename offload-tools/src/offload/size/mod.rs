@@ -28,13 +28,11 @@ use tree::{By, Node, RowKind};
 
 /// Arguments of `cargo offload size`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Every byte is counted once. Compressed content, even inside archives, is \
+#[command(after_help = "Every byte is counted once. Compressed content, even inside archives, is \
     counted at its compressed size, which its parts share in proportion to their decompressed \
     sizes. Bytes that images share are counted for the first of them. Only headers and tables are \
     read; images are decompressed only with --kernels or --html. The exit status is 1 if something \
-    cannot be read; its bytes still count."
-)]
+    cannot be read; its bytes still count.")]
 pub struct Args {
     /// A file of any kind
     #[arg(value_name = "FILE")]

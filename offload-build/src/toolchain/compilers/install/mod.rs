@@ -241,7 +241,8 @@ impl Installable {
                 let what = match (system.installer, old) {
                     (Installer::Brew, _) => {
                         return (
-                            "ptxas on a different system: NVIDIA publishes no ptxas for macOS".into(),
+                            "ptxas on a different system: NVIDIA publishes no ptxas for macOS"
+                                .into(),
                             or_ptx(format!("or list PTX, which needs no ptxas: {ptx}")),
                         );
                     }
