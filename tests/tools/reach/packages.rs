@@ -216,9 +216,9 @@ fn kernel_packs_in_wheels() {
     assert_prints(&ran, &["both.whl: a/lib/libk.so\n  gfx906   machine code"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let ran = offload(&folder, "reach gone.whl");
-    let warning = "warning: gone.whl: a/lib/libk.so: its code objects are in kernel packs, under \
-                   the name 'lib/libk.so', but the archive has no such pack; looked for \
-                   a/lib/demo_@GFXARCH@.kpack\n";
+    let warning = "warning: gone.whl: a/lib/libk.so: the library's code objects are in kernel \
+                   packs under the name 'lib/libk.so', but the archive has no such pack. Looked \
+                   for a/lib/demo_@GFXARCH@.kpack\n";
     assert!(ran.stderr.contains(warning), "{ran:?}");
     let ran = offload(&folder, "reach gone_dll.whl");
     let warning =

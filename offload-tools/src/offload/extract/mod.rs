@@ -22,9 +22,9 @@ use std::process::ExitCode;
 /// Arguments of `cargo offload extract`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A target is gfx90a:xnack-, gfx11-generic, sm_90, compute_80, cpu, a target \
-    triple, or a bundle entry ID. Without a target, all images are written. Names inside FILE \
-    never lead out of DIR, and links in DIR are replaced, not followed."
+    after_help = "A target is a name such as gfx90a:xnack-, gfx11-generic, sm_90, compute_80 or \
+    cpu, a target triple, or a bundle entry ID. Without a target, all images are written. No file \
+    is written outside DIR, and links in DIR are replaced, not followed."
 )]
 pub struct Args {
     /// Executable, library, object, bundle, fatbin, code object, wheel or other archive
