@@ -291,7 +291,7 @@ fn output(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// Returns the value of the `name` option in Cargo's arguments.
+/// Returns the value of the option called `name` in Cargo's arguments.
 fn value_of(arguments: &[OsString], name: &str) -> Option<String> {
     let mut words = arguments.iter().map(|word| word.to_string_lossy());
     while let Some(word) = words.next() {
