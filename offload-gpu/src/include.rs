@@ -30,7 +30,7 @@
 ///
 /// | | made by | how the bytes get into the program | suitable for |
 /// |---|---|---|---|
-/// | `include_offload!("saxpy")` | the package's build script, `offload_build::Build::compile("saxpy")` | as a static library, past the compiler | packs of any size |
+/// | `include_offload!("saxpy")` | the package's build script, `offload_build::Build::compile("saxpy")` | as a static library, not through the compiler | packs of any size |
 /// | `include_offload!(path = "saxpy.hipfb")` | any tool | through the compiler, like `include_bytes!` | files of up to a few megabytes |
 ///
 /// For large files, let a build script build a pack: `Build::new().file("kernels.hipfb")` accepts
@@ -97,10 +97,11 @@
 /// | `register` | the program registers the kernels with HIP's runtime when it starts | both, for AMD |
 ///
 /// An image for the CPU runs inside the program. The build compiled the images of a build script's
-/// pack. A file, however, can come from anywhere, and the functions that load its images are safe.
-/// Loading an image for the CPU from a file is therefore an error, unless the `unsafe(cpu)` option
-/// declares that the file is trusted. Constructors, destructors and kernels of these images may
-/// then run in this program. Under `forbid(unsafe_code)`, the compiler rejects this option.
+/// pack. A file, however, can come from anywhere, and the functions that load its images are not
+/// `unsafe`. Loading an image for the CPU from a file is therefore an error, unless the
+/// `unsafe(cpu)` option declares that the file is trusted. Constructors, destructors and kernels of
+/// these images may then run in this program. Under `forbid(unsafe_code)`, the compiler rejects
+/// this option.
 ///
 /// The section and the alignment of a build script's pack cannot be changed, since tools and
 /// runtimes expect these values.
@@ -158,7 +159,7 @@
 ///
 /// | variable | meaning |
 /// |---|---|
-/// | `OFFLOAD_FROM_DISK=1` | development builds (those with `debug_assertions`) do not link packs of build scripts, but read them from `OUT_DIR` on first use. After a kernel has changed, `cargo build --lib` in the package with the kernels is enough: programs need not be linked again. The program does not contain these packs, not even with `retain`, and `linked_packs` does not list them. If a pack cannot be read, `select` returns an error with the path. It is also an error if a kernel's parameters have changed since the program was compiled. Such a program runs only on the machine that built it, and its crate needs std. The variable does not affect release builds, files that are embedded by their paths, and packs with `register` |
+/// | `OFFLOAD_FROM_DISK=1` | development builds (those with `debug_assertions`) do not link packs of build scripts, but read them from `OUT_DIR` on first use. After a kernel has changed, `cargo build --lib` in the package with the kernels is enough: programs need not be linked again. The program does not contain these packs, not even with `retain`, and `linked_packs` does not list them. If a pack cannot be read, `select` returns an error with the path. It is also an error if a kernel's parameters have changed since the program was compiled. Such a program runs only on the machine that built it, and its crate needs std. The variable does not affect release builds, files that are embedded by their paths, or packs with `register` |
 ///
 /// If the variable changes, Cargo rebuilds the crate. The front page of `offload_build` lists the
 /// build script's variables.
@@ -230,8 +231,8 @@ macro_rules! include_offload {
 /// have different arguments, for example because an `#ifdef` widens a parameter. In this case, the
 /// build prints a warning, and a call of the kernel does not compile. Signatures are unknown for
 /// kernels in supplied images, and for kernels that nvcc compiles unless build.rs calls
-/// `clang_signatures(true)`. If the pack has only images for the CPU, clang reads the source like
-/// the C++ compiler.
+/// `clang_signatures(true)`. If the pack has only images for the CPU, clang reads the source as the
+/// C++ compiler does.
 ///
 /// Builds without clang (`OFFLOAD_SKIP=1`, docs.rs, or only the target `cpu`) use the signatures of
 /// the package's prebuilt set. If no signature is known, the macro produces a compile error with
@@ -298,10 +299,10 @@ macro_rules! include_offload {
 /// # Ok(()) }
 /// ```
 ///
-/// The name is the name of the kernel's function, the name in the source (`scale<float, 3>`), or
-/// the symbol. [`NamedKernel`](crate::NamedKernel) accepts the same arguments as the function, but
-/// compares them with the source at run time. Kernels without a known signature have to be
-/// declared.
+/// `named` accepts the name of the kernel's function, the kernel's name in the source
+/// (`scale<float, 3>`), or its symbol. [`NamedKernel`](crate::NamedKernel) accepts the same
+/// arguments as the function, but compares them with the source at run time. Kernels without a
+/// known signature have to be declared.
 ///
 /// # Templates
 ///
@@ -431,7 +432,7 @@ macro_rules! include_offload {
 /// |---|---|
 /// | a class with its own destructor or copy constructor, or with virtual functions | passes the address of a copy, as C++ does. A program that declares the kernel itself must declare a pointer |
 /// | an empty struct | passes nothing on x86-64, if it has at most 16 bytes; otherwise it is an error |
-/// | a union, a vector, a `_Float16`, an array without elements, or a struct that contains one of them or an empty struct | is an error that names the record, unless the record is so large that it is passed in memory. Use a pointer parameter instead |
+/// | a union, a vector, a `_Float16`, a zero-length array, or a struct that contains one of them or an empty struct | is an error that names the record, unless the record is so large that it is passed in memory. Use a pointer parameter instead |
 ///
 /// # What is not checked
 ///

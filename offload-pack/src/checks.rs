@@ -122,7 +122,7 @@ pub struct CheckedImage {
     pub symbolizer: String,
 }
 
-/// The text of the image, without the NUL at its end.
+/// Writes the description's text in the image, without the NUL at its end.
 impl fmt::Display for CheckedImage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { check, libraries, symbolizer } = self;
@@ -135,8 +135,8 @@ impl fmt::Display for CheckedImage {
 }
 
 impl CheckedImage {
-    /// Returns the descriptions in an image, each with the image that it describes. This image
-    /// comes first, then the images inside it.
+    /// Returns the descriptions in an image, each with the image that it describes. The
+    /// description of the whole image comes first, followed by those of the images inside it.
     #[inline]
     pub fn all(image: &[u8]) -> Vec<(Self, &[u8])> {
         const START: &[u8] = b"offload-cpu-";

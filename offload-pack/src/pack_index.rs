@@ -32,13 +32,14 @@
 //! and `zstd` or `zlib`. Offsets of images then count from the start of the decompressed stream. An
 //! `image` line contains the target, the offset and size in bytes in the pack, the origin, and the
 //! kind with its details. The image's kernels follow, or the line `kernels unknown`. In names of
-//! kernels, a backslash, TAB and line ends are written `\\`, `\t`, `\n` and `\r`. After a kernel's
-//! name follow the limits of its launches, and the offset, size in bytes and type of each argument.
-//! The index contains only the limits and arguments that the image contains. The signatures of a
-//! module's kernels follow its images, in the text form that the Rust module `signature` defines.
-//! If the build could not read the signatures, a line `signatures-unknown` with the reason replaces
-//! them. If the pack was not built, the line `absent` with the reason follows `name`. Then come the
-//! line `compressed`, if the pack would be compressed, and the pack's modules without images.
+//! kernels, a backslash, TAB and line ends are written `\\`, `\t`, `\n` and `\r`. A kernel's name
+//! is followed by the limits of its launches, and the offset, size in bytes and type of each
+//! argument. The index contains only the limits and arguments that the image contains. The
+//! signatures of a module's kernels follow its images, in the text form that the Rust module
+//! `signature` defines. If the build could not read the signatures, a line `signatures-unknown`
+//! with the reason replaces them. If the pack was not built, the line `absent` with the reason
+//! follows `name`. Then come the line `compressed`, if the pack would be compressed, and the pack's
+//! modules without images.
 
 mod interface;
 mod kernel;

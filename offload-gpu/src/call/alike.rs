@@ -6,8 +6,8 @@ use core::any::TypeId;
 #[cfg(feature = "half")]
 use half::{bf16, f16};
 
-/// A type in device memory in place of which a program may use `T`. Either both types are the same,
-/// or they have the same representation.
+/// A type in device memory that a program may represent by `T`. Either both types are the same, or
+/// they have the same representation.
 ///
 /// | for a kernel's pointer to | pointers to and buffers of these types are also accepted |
 /// |---|---|

@@ -207,7 +207,7 @@ pub trait DeviceBuffer {
         DeviceId::UNKNOWN
     }
 
-    /// Whether the buffer has a type of cudarc. For such a buffer,
+    /// Whether the buffer's type comes from cudarc. For such a buffer,
     /// [`NamedKernel`](crate::NamedKernel) also accepts `&out` for memory that a kernel writes,
     /// like cudarc's own launches.
     #[cfg(feature = "cudarc")]

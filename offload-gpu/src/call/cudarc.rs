@@ -4,7 +4,7 @@
 //! write. Before a stream uses a buffer, it waits for these events. When the use ends, cudarc's
 //! guard is dropped, and records a new event. A guard is bound to one stream, but the stream of a
 //! call is not known before the launch. Therefore, the buffer's own stream waits when the call is
-//! created. The launch, instead of the guard, records the event, on the launch's stream.
+//! created. In place of the guard, the launch records the event, on the launch's own stream.
 
 use super::argument::DeviceBuffer;
 use super::devices::DeviceId;
@@ -28,7 +28,7 @@ fn take_over(guard: SyncOnDrop<'_>, stream: &CudaStream) -> Option<BufferEvent> 
     BufferEvent::new(event.expose_provenance(), stream.cu_stream().expose_provenance())
 }
 
-/// Returns the buffer's GPU, by the number that the driver uses.
+/// Returns the buffer's GPU, identified by the driver's number for it.
 fn device_id<T>(buffer: &impl DevicePtr<T>) -> DeviceId {
     let gpu = i32::try_from(buffer.stream().context().ordinal());
     match (Vendor::of_driver("cuda"), gpu) {

@@ -41,7 +41,7 @@ impl fmt::Display for DeviceId {
     }
 }
 
-/// The first buffer of a call, and the first buffer that is on a different device, each with the
+/// The first buffer of a call, and the next buffer that is on a different device, each with the
 /// number of its argument. A launch uses one device, as in CUDA and HIP, so these two buffers are
 /// enough to find an error.
 #[derive(Debug, Clone, Copy)]

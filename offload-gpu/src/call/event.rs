@@ -37,9 +37,9 @@ use core::num::NonZeroUsize;
 /// - Later cudarc work on the buffer runs after the launch, and so does the release of the buffer.
 ///   The buffer may be dropped as soon as the launch has returned.
 ///
-/// `&mut CudaView` is also accepted, since cudarc's own launches write through such views. cudarc
-/// and this crate treat the use as a read, so a later read on another stream does not wait for it.
-/// `slice_mut` returns a view for writing.
+/// `&mut CudaView` is also accepted, since cudarc's own launches write through such views. Both
+/// cudarc and this crate treat such a write as a read, so a later read on another stream does not
+/// wait for it. `slice_mut` returns a view for writing.
 ///
 /// The buffer has to exist when the call is launched. Create a new call for each launch: the
 /// buffer's stream starts to wait for other streams when the call is created. As in cudarc, nothing

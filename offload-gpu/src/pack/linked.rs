@@ -4,8 +4,8 @@
 //! and end. The number in the name is the version of the entries' layout, because a program may
 //! contain several versions of this crate.
 //!
-//! Only packs with `retain` are listed, because the linker keeps each listed pack in the program:
-//! GNU ld as soon as any code reads the list, and mold 1.10 always.
+//! Only packs with `retain` are listed, because the linker keeps each listed pack in the program.
+//! GNU ld does this as soon as any code reads the list, and mold 1.10 does it always.
 //!
 //! This module contains unsafe code to read the memory between two symbols that the linker defines.
 

@@ -112,8 +112,8 @@ pub const fn linked<F: Form>(
     KernelPack::of(name, section, bytes, modules, Content::Linked).with_trust()
 }
 
-/// Creates a pack from a file of unknown origin, but otherwise works like `linked`. Images for the
-/// CPU in such a pack are not loaded.
+/// Creates a pack like `linked`, but from a file of unknown origin. Images for the CPU in such a
+/// pack are not loaded.
 #[inline]
 pub const fn file(
     name: &'static str,

@@ -35,8 +35,8 @@ pub(super) struct Context {
 #[derive(Default)]
 pub(super) struct Modules(RwLock<Sorted<ModuleKey, Arc<Slot>>>);
 
-/// Key-value pairs in the order of the keys. A sorted vector needs less code: a hash table would be
-/// a tenth of the code that rustc compiles for this module.
+/// Key-value pairs in the order of the keys. A sorted vector needs less code: a hash table would
+/// make up a tenth of the code that rustc compiles for this module.
 type Sorted<K, V> = Vec<(K, V)>;
 
 /// A context that another library created.
@@ -141,8 +141,8 @@ impl Context {
         let slot = match module.key() {
             Some(key) if self.vendor.is_gpu() || module.is_trusted() => self.slot(key),
             // Use a new slot: `load` will return the reason why this module cannot be loaded. The
-            // slot must not be shared, since the same file may be embedded twice, and trusted only
-            // once.
+            // slot must not be shared, since a program may embed the same file twice but trust it
+            // only once.
             _ => Arc::default(),
         };
         let mut slot = lock(&slot.0);

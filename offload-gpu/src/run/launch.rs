@@ -55,8 +55,8 @@ pub(super) struct DeviceLimits {
     pub(super) shared_memory: u64,
     /// The bytes of shared memory that a block may use if the launch requests them from the driver.
     pub(super) shared_memory_on_request: u64,
-    /// The bytes of shared memory that the driver reserves in each block, if an image's number for
-    /// a kernel includes them; otherwise 0.
+    /// The bytes of shared memory that the driver reserves in each block, if the size that an image
+    /// states for a kernel includes them; otherwise 0.
     pub(super) reserved_shared_memory: u64,
 }
 

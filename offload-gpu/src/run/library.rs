@@ -77,7 +77,7 @@ pub(super) fn address(library: &Library, name: &[u8]) -> Option<NonNull<c_void>>
     symbol.ok().and_then(|address| NonNull::new(*address))
 }
 
-/// Whether the loader reports that the file `name` is missing, and not an error in the file.
+/// Whether the loader reports that the file `name` is missing, rather than an error in the file.
 fn is_not_found(name: &str, reason: &str) -> bool {
     // The messages of glibc and musl. If a library that `name` needs is missing, the message
     // contains that library's name instead.

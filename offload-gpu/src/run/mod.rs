@@ -41,8 +41,8 @@
 //! calling thread, and restores the previous context before it returns.
 //!
 //! On Linux, the first launch on the CPU sets handlers for `SIGSEGV`, `SIGBUS`, `SIGFPE`, `SIGILL`
-//! and `SIGTRAP`, which report crashes and stack overflows of kernels. The handlers pass all other
-//! signals to the previous handlers.
+//! and `SIGTRAP`, which report crashes and stack overflows of kernels. The handlers pass signals
+//! with other causes to the previous handlers.
 //!
 //! After a `fork`, a child has no devices. A driver's library stays loaded until the program ends.
 //! When the last clone of a device is dropped, this crate unloads the device's modules. If a device

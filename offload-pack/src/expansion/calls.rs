@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 
-/// The maximum number of parameters of all kernels together for which each kernel from a source has
+/// If all kernels together have at most this many parameters, each kernel from a source has
 /// separate traits. With separate traits, the compiler's messages can name the kernel.
 const MOST_OWN_TRAITS: usize = 256;
 

@@ -32,7 +32,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-/// A template, and those of its instances that the generic Rust function generated for it covers.
+/// A template, and the instances that its generic Rust function covers.
 #[derive(Debug)]
 pub(super) struct Generic<'a> {
     /// The name of the function and of the trait.
@@ -481,9 +481,10 @@ impl<'a> Generic<'a> {
         );
     }
 
-    /// Returns the bound of the trait that allows values of the implementing type as arguments, if
-    /// a parameter has this type. The bound is omitted if a type of the program may implement the
-    /// trait: that type need not be valid as an argument unless the program calls such a kernel.
+    /// If a parameter has the type that implements the trait, returns the trait's bound that allows
+    /// values of this type as arguments. The bound is omitted if a type of the program may
+    /// implement the trait: that type need not be valid as an argument unless the program calls
+    /// such a kernel.
     fn super_trait(&self, parts: &Parts<'_>) -> String {
         if let Some(at) = self.of_self
             && !parts.has_override

@@ -32,7 +32,7 @@ const LARGEST_OF_NUMBERS: u64 = 8;
 pub struct Comparison<'a> {
     records: [&'a [Record]; 2],
     has_bits_of_halves: bool,
-    /// The compared pairs of records, each with whether the two are the same.
+    /// The compared pairs of records; true if the two are the same.
     compared: Vec<([&'a str; 2], bool)>,
     /// Pairs of records behind pointers that still have to be compared.
     pointees: Vec<[&'a str; 2]>,

@@ -1,5 +1,5 @@
-//! Signatures of kernels, and variables of device code, described with types that host code has as
-//! well.
+//! Signatures of kernels, and variables of device code, described with types that host code also
+//! has.
 //!
 //! The text form of [`Signatures`] is a format of this project, used only in the index of a pack.
 //!
@@ -18,7 +18,7 @@
 //! | [`identifier`], [`field_identifier`], [`Identifiers`] | valid names in Rust |
 //!
 //! Programs (without the `expansion` feature) read signatures only together with packs from disk.
-//! These functions are `#[inline]`, so programs that do not call them do not compile them.
+//! The functions for this are `#[inline]`, so programs that do not call them do not compile them.
 //!
 //! The types describe values on the device. Device compilers guarantee that these types have the
 //! same sizes and alignments on the host.

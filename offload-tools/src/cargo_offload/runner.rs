@@ -50,8 +50,8 @@ fn plain(program: &Path, arguments: &[OsString]) -> Command {
     command
 }
 
-/// Returns the description that a program's first image with this check contains. Returns `None` if
-/// no image makes the check.
+/// Returns the description in a program's first image that performs this check. Returns `None` if
+/// no image does.
 ///
 /// Returns a message if the program cannot be read.
 fn checked_image(program: &Path, check: Check) -> Result<Option<CheckedImage>, String> {
@@ -205,8 +205,8 @@ fn orders(count: u64, seed: u64) -> impl Iterator<Item = Order> {
     first.chain(random).take(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-/// Returns the exit status of this program for that of a test program: 1 if a signal ended the test
-/// program.
+/// Converts a test program's exit status to the status of this program: 1 if a signal ended the
+/// test program.
 pub fn status_of(status: ExitStatus) -> u8 {
     status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }

@@ -77,7 +77,7 @@ impl<'i> Named<'i> {
         self.header
     }
 
-    /// Returns the kind that the image's bytes or its container state.
+    /// Returns the kind according to the image's bytes or its container.
     pub fn known_kind(&self) -> Option<ImageKind> {
         self.known_kind
     }

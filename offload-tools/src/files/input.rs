@@ -30,7 +30,7 @@ impl Input {
         // report this size. For a folder, reading returns the system's error.
         match file.metadata() {
             Ok(metadata) if metadata.is_file() && metadata.len() > 0 => Self::regular(file),
-            // `/dev/null` is empty; other devices may have no end.
+            // `/dev/null` is empty; reading any other device may never end.
             Ok(metadata) if is_device(&metadata) => Self::read(file, 0),
             // Windows has no metadata for devices such as `NUL`, but can read them.
             Err(error) if !cfg!(windows) => Err(error),

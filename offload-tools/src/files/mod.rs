@@ -7,7 +7,7 @@
 //! SIGKILL they remain next to the old file.
 //!
 //! The program does not wait until a file is on the disk. After a power failure or a crash of the
-//! system, an output may be empty if it was written in the seconds before. Running the same command
+//! system, an output may be empty if it was written only seconds earlier. Running the same command
 //! again restores the output. Waiting would nearly double the time of `cargo offload pack` (ext4 on
 //! a virtual disk):
 //!
@@ -40,6 +40,6 @@ pub fn os_message(error: &io::Error) -> String {
 }
 
 /// The maximum number of bytes to allocate for the uncompressed data of a compressed file. A file
-/// that states a larger size is refused. A smaller size is allocated even if the statement is
-/// wrong, because memory that is never written costs nothing.
+/// that states a larger size is refused. A smaller size is allocated even if it is wrong, because
+/// memory that is never written costs nothing.
 pub const MEMORY_LIMIT: u64 = 1 << 36;

@@ -1,8 +1,8 @@
 //! The grammar of LLVM's command lines (`cl::opt`), as in the tools of release 22.
 //!
 //! - Options start with one dash or two: `-type`, `--type`.
-//! - A value follows `=` or is the next argument, in any form; a flag can have a value only after
-//!   `=`.
+//! - A value follows `=` or is the next argument, even if that looks like an option; a flag can
+//!   have a value only after `=`.
 //! - `--` ends the options. `-` alone is not an option.
 //! - Options of one letter may be joined after one dash: all but the last must be flags, and the
 //!   last may have a value.

@@ -58,7 +58,7 @@ impl Compression {
     }
 }
 
-/// Writes the images that `arguments` name: one text for each `--image`.
+/// Writes the images that `arguments` name; `arguments` has one text for each `--image`.
 pub(super) fn pack(
     arguments: &[OsString],
     output: &OsStr,

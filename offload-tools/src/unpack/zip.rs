@@ -97,7 +97,7 @@ fn start(archive: &ZipSliceArchive<&[u8]>) -> Option<usize> {
     (list.is_there || is_empty).then(|| list.at.checked_sub(list.offset))?
 }
 
-/// Unpacks the members in directory order. A program before the archive is also a file, which gets
+/// Unpacks the members in directory order. A program before the archive is passed on as a file with
 /// the name of the archive. The archive is at `path`.
 pub(super) fn walk<E>(
     file: &[u8],

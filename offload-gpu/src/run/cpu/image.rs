@@ -36,8 +36,8 @@ pub(super) type LaunchBlocks = unsafe extern "C" fn(
     addresses: *mut c_void,
 );
 
-/// A function like [`LaunchBlocks`] with settings. In a checked image, it returns the number of
-/// findings.
+/// A function like [`LaunchBlocks`] that also takes settings. In a checked image, it returns the
+/// number of findings.
 pub(super) type LaunchWith = unsafe extern "C" fn(
     grid: *const c_uint,
     block: *const c_uint,

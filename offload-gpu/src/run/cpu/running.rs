@@ -110,8 +110,7 @@ mod signals {
     /// An action for each signal number up to the number of `SIGSEGV`.
     struct Before(UnsafeCell<[Action; SIGSEGV as usize + 1]>);
 
-    // SAFETY: a single thread writes each action, before this thread sets the handler that reads
-    // the action.
+    // SAFETY: a single thread writes each action, before it sets the handler that reads the action.
     unsafe impl Sync for Before {}
 
     const DEFAULT: Action = Action { handler: 0, mask: [0; 16], flags: 0, restorer: 0 };

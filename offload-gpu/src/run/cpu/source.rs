@@ -140,9 +140,9 @@ fn path_in_proc(file: &File) -> Option<PathBuf> {
     ((found.dev(), found.ino()) == (own.dev(), own.ino())).then_some(path)
 }
 
-/// Returns a path component without effect that differs for each number: `./` for each binary digit
-/// 1, and `/` for each 0. Without it, paths would repeat, because new descriptors reuse the numbers
-/// of closed ones.
+/// Returns a path component that has no effect, but differs for each number: `./` for each binary
+/// digit 1, and `/` for each 0. Without it, paths would repeat, because new descriptors reuse the
+/// numbers of closed ones.
 #[cfg(target_os = "linux")]
 fn detour(number: u64) -> String {
     let digits = format!("{number:b}");

@@ -40,8 +40,8 @@ pub(super) unsafe fn run(
     let is_checked = kernel.launchers.is_checked;
     let number = log::launched(arguments.kernel, is_checked);
     let threads = threads()?;
-    // Checked images enforce the time limit themselves: their message also contains the source
-    // line.
+    // Checked images enforce the time limit themselves, because their message also contains the
+    // source line.
     let limit = if is_checked { None } else { log::time_limit()? };
     // A time limit needs an order: the message contains the running block and thread, which the
     // image stores only with an order.

@@ -137,8 +137,7 @@ fn open(
     };
     let mut name = [0_u8; 256];
     let (mut memory, mut version) = (0, 0);
-    // SAFETY: the name's buffer has the stated 256 bytes; the other two calls write one number
-    // each.
+    // SAFETY: the buffer for the name has 256 bytes; the other two calls write one number each.
     unsafe {
         driver.check(
             "cuDeviceGetName",
@@ -374,7 +373,7 @@ impl Backend for Cuda {
         name: &CStr,
         attempted: &dyn Fn() -> String,
     ) -> Result<Place> {
-        // The module of a library in this context has this context's copy of the variable.
+        // A library's module for this context has the context's own copy of the variable.
         let module = self.raw_module(module)?;
         let _current = self.current()?;
         let (mut start, mut size, name): (CUdeviceptr, _, _) = (0, 0, name.as_ptr());

@@ -1,4 +1,4 @@
-//! GPUs whose drivers compile SPIR-V, through OpenCL: Intel's above all.
+//! GPUs whose drivers compile SPIR-V, mainly Intel's, through OpenCL.
 //!
 //! Intel supports OpenCL and Level Zero for its GPUs, but only OpenCL for CPUs, so this module uses
 //! OpenCL. With Intel's extension `cl_intel_unified_shared_memory`, memory has addresses, as in

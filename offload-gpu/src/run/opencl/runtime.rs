@@ -234,7 +234,7 @@ impl OpenCl {
     pub(super) fn numbers<const N: usize>(&self, device: *mut c_void, what: c_uint) -> [u64; N] {
         let mut numbers = [0_u64; N];
         let size = size_of_val(&numbers);
-        // SAFETY: there is room for `size` bytes, and numbers of any bits are valid. `size_t` and
+        // SAFETY: there is room for `size` bytes, and any bits are valid numbers. `size_t` and
         // `cl_ulong` have 8 bytes on the systems that have this driver.
         unsafe {
             (self.clGetDeviceInfo)(device, what, size, numbers.as_mut_ptr().cast(), ptr::null_mut())
@@ -242,8 +242,8 @@ impl OpenCl {
         numbers
     }
 
-    /// Returns limits of a device; the largest numbers if the device does not report them. In this
-    /// case, the driver returns the error for a request beyond its limit.
+    /// Returns limits of a device; the largest numbers if the device does not report them. In that
+    /// case, the driver itself returns an error for a request that is too large.
     pub(super) fn limits<const N: usize>(&self, device: *mut c_void, what: c_uint) -> [u64; N] {
         let mut limits = self.numbers(device, what);
         for limit in &mut limits {

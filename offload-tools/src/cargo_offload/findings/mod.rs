@@ -175,8 +175,8 @@ fn frame(line: &str) -> Option<StackFrame<'_>> {
         Some(rest) => rest.split_once(" in ")?.1,
         None => rest,
     };
-    // Remove the library, which is in parentheses. LLVM's runtimes add a build ID after it. If
-    // there is no line, they also add a build ID after a library's name.
+    // Remove the library, which is in parentheses. LLVM's runtimes add a build ID after it. If the
+    // source line is unknown, they also add a build ID after a library's name.
     let rest = without_build(rest);
     let rest = match rest.rsplit_once(" (") {
         Some((before, library)) if library.contains("+0x") => without_build(before),

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 /// of the image's container.
 ///
 /// Names consist of ASCII letters, digits, `-`, `_`, `+` and single dots between these. No name is
-/// a path, an option, or reserved by a system. No two names are equal, even if the file system
-/// ignores case.
+/// a path, looks like an option, or is reserved by a system. No two names are equal, even if the
+/// file system ignores case.
 #[derive(Debug)]
 pub(super) struct Names<'u> {
     file: String,

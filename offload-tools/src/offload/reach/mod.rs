@@ -132,7 +132,7 @@ struct Reach {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     alternatives: bool,
     devices: Vec<Row>,
-    /// The GPUs of `--require`, in the same form.
+    /// The GPUs of `--require`, in the form of `devices`.
     required: Vec<Row>,
     /// The result of `--compile`.
     #[serde(skip_serializing_if = "Option::is_none")]

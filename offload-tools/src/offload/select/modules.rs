@@ -40,8 +40,7 @@ pub(in crate::offload) struct Group<'i, 'a, T> {
     pub(in crate::offload) images: Vec<(&'i Image<'a>, T)>,
 }
 
-/// A container from which a program needs an image, with the way of serving a GPU for which the
-/// program needs it.
+/// A way of serving a GPU, and a container from which this way needs an image.
 ///
 /// In most modules, the program needs the best image, so there is one way and one container. Linked
 /// relocatable device code can serve a GPU in two ways: with the linked fatbin, or with each of its

@@ -77,8 +77,8 @@ pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
 
 /// A value of NVIDIA's `sm_arch`. Architectures are named as in CMake, but the values only
 /// determine which machines accept a wheel. For a machine with compute capability 8.9, the plugin
-/// lists `89_real` down to `80_real`, and `80_virtual`. No machine accepts `86_virtual`, so the
-/// value for PTX for 8.6 is `86_real`.
+/// lists `89_real` down to `80_real`, and `80_virtual`. No machine accepts `86_virtual`, so a
+/// wheel with PTX for 8.6 must use `86_real`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Architecture {
     major: u32,
