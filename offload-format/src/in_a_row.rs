@@ -1,5 +1,5 @@
-//! Containers of one kind that follow each other in a section or file. Linkers place the containers
-//! of all objects like this.
+//! Consecutive containers of one kind in a section or file. Linkers place the containers of all
+//! objects one after another.
 
 use crate::Result;
 

@@ -1,6 +1,6 @@
 //! Descriptions of files before they are written.
 //!
-//! This module defines no file format. The modules of the containers build the layouts.
+//! This module defines no file format: each container's module builds the layouts of its format.
 //!
 //! A container consists of small runs of bytes around large payloads. A [`Layout`] contains these
 //! runs, but for each payload only a number and a size. The caller supplies the payloads' bytes:
@@ -126,7 +126,7 @@ impl Layout {
     /// Returns the file as bytes, with `payloads[index]` in place of each payload.
     ///
     /// # Panics
-    /// Panics if a payload is missing, or if its size differs from the layout's.
+    /// Panics if a payload is missing, or if its size differs from the size in the layout.
     #[inline]
     pub fn to_vec(&self, payloads: &[&[u8]]) -> Vec<u8> {
         let mut out = Vec::with_capacity(usize::try_from(self.size()).unwrap_or(0));

@@ -55,14 +55,14 @@
 //! | [`kpack`] | ROCm's kernel packs, and the references to them in libraries |
 //! | [`oxart`] | bundles of cuda-oxide, `.oxart` |
 //! | `image_table` | the table of the images that DPC++ links into programs |
-//! | `device_archive` | archives of bundles, and the archive for one target that is extracted from such an archive |
+//! | `device_archive` | archives of bundles, and the archives for one target that are extracted from them |
 //! | [`fat_file`] | the search for containers in executables, shared objects, objects, archives |
 //! | [`inventory`] | all containers and images in a file, as one list |
-//! | [`image`] | what an image (AMD code object, cubin, PTX) states itself: target, kernels |
+//! | [`image`] | what an image (AMD code object, cubin, PTX) says about itself: its target and kernels |
 //! | [`mod@spirv`] | SPIR-V modules: their kernels, with the parameters that a launch passes |
 //! | [`mod@select`] | which image fits a device best, and why others do not |
-//! | [`section`] | the sections of host files that contain device code: names, alignments, how packs in them begin |
-//! | [`host_object`], [`archive`] | the relocatable object that adds device code to a link, and the static library that contains it |
+//! | [`section`] | the sections of host files that contain device code: names, alignments, and the first bytes of packs in them |
+//! | [`host_object`], [`archive`] | the relocatable object that adds device code to a link, and the static library that contains this object |
 //! | [`layout`] | descriptions of files before they are written, so that payloads are copied but not kept in memory |
 //!
 //! Views borrow from the parsed bytes. Parsing allocates nothing, with two exceptions: the types of

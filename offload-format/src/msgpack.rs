@@ -48,7 +48,7 @@ impl<'data> Cursor<'data> {
             Ok::<u64, Error>(bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
         };
         let low = u64::from(code);
-        // The value, and the size of the bytes that follow the value's code or number.
+        // The value, and the size of the bytes that follow its code and, if present, its number.
         let (value, size) = match code {
             0x00..=0x7f => (Value::Uint(low), 0),
             0x80..=0x8f => (Value::Map(low & 0xf), 0),

@@ -1,5 +1,5 @@
-//! Reads bytes. Only this code slices a file's bytes by offsets and sizes from the file. The
-//! exceptions are the sections of host files, which the crate `object` reads.
+//! Reads bytes. All code that slices a file's bytes by offsets and sizes from the file is here,
+//! except for the sections of host files, which the crate `object` reads.
 
 use crate::{Error, ErrorKind, Result};
 

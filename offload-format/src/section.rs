@@ -145,8 +145,8 @@ impl SectionNames {
     }
 
     /// Whether a section in a file of this format has this name. `segment` is used only for Mach-O.
-    /// If a linker for Windows cut the name short, the name may be ambiguous. For example, all
-    /// sections of LLVM become `.llvm`.
+    /// If a linker for Windows cut the name short, the name may be ambiguous. For example,
+    /// `lld-link` shortens all names that start with `.llvm.` to `.llvm`.
     #[inline]
     pub fn matches(&self, format: ObjectFormat, segment: &str, section: &str) -> bool {
         match format {

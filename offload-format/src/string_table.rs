@@ -18,8 +18,8 @@ pub(crate) struct StringTable<'a> {
 }
 
 impl<'a> StringTable<'a> {
-    /// Returns a table without strings that consists of the bytes `start`. If `start` begins with a
-    /// NUL, this NUL serves as the empty string.
+    /// Returns a table that contains no strings yet, only the bytes `start`. If `start` begins with
+    /// a NUL, this NUL serves as the empty string.
     pub(crate) fn new(start: &[u8]) -> Self {
         let empty: &[u8] = b"";
         let groups = if start.starts_with(b"\0") { vec![vec![(empty, 0)]] } else { Vec::new() };

@@ -8,8 +8,8 @@ use core::fmt;
 
 /// Collects members and lays out the GNU archive that LLVM 22 writes for them. The archive has a
 /// symbol table if there are objects, and a table of long names if there are long names. Members
-/// keep the order of the calls. Time stamps, owners and groups are 0, so the same members always
-/// produce the same bytes.
+/// are stored in the order of the calls. Time stamps, owners and groups are 0, so the same members
+/// always produce the same bytes.
 ///
 /// The builder needs only the sizes of the members. Their bytes come from memory or from files when
 /// the [`Layout`] is written.
@@ -34,7 +34,7 @@ pub enum WriteError {
     Name(Vec<u8>),
     /// A symbol's name contains a NUL, which would end the name in the archive.
     SymbolName(Vec<u8>),
-    /// The member's size has more digits than the ten of the format.
+    /// The member's size has more than the format's 10 digits.
     Size(u64),
 }
 

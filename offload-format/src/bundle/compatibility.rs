@@ -15,8 +15,8 @@ pub enum Compatibility {
     Compatible,
     /// No: the offload kinds or the triples are incompatible.
     KindOrTriple,
-    /// No: the processors differ, or a target ID is missing, malformed, or names a feature that its
-    /// processor lacks.
+    /// No: the processors differ, or a target ID is missing or malformed, or names a feature that
+    /// its processor lacks.
     Processor,
     /// No: the entry names more features than the request.
     MoreFeatures,
@@ -57,8 +57,8 @@ impl EntryId<'_> {
     /// for `gfx90a:xnack+` does not fit `gfx90a`. Code for a generic target fits only a request for
     /// that generic target.
     ///
-    /// `hip_openmp_compatible`, like the option of `clang-offload-bundler`, lets code objects for
-    /// HIP fit requests for OpenMP, and vice versa.
+    /// `hip_openmp_compatible`, like the `clang-offload-bundler` option of that name, lets code
+    /// objects for HIP fit requests for OpenMP, and vice versa.
     #[inline]
     pub fn provides_for(
         &self,

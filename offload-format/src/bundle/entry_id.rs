@@ -39,8 +39,8 @@ impl<'a> EntryId<'a> {
         Self::find_parts(text).ok_or_else(|| ParseError::new(text, 0, FORM))
     }
 
-    /// Splits an ID like [`EntryId::parse`], but returns `None` instead of an error, because an
-    /// error contains a copy of the text.
+    /// Splits an ID like [`EntryId::parse`], but returns `None` instead of an error, because
+    /// creating an error copies the text.
     pub(super) fn find_parts(text: &'a str) -> Option<Self> {
         let id = Self::split(text);
         text.split('-')
@@ -116,8 +116,8 @@ impl<'a> EntryId<'a> {
         self.kind == "sycl"
     }
 
-    /// Returns the target of a short ID of DPC++, such as `spir64` for `sycl-spir64`. DPC++ writes
-    /// these IDs, which have no vendor and no system, in programs.
+    /// Returns the target of one of DPC++'s short IDs, such as `spir64` for `sycl-spir64`. In
+    /// programs, DPC++ writes these IDs, which contain no vendor and no system.
     #[inline]
     pub fn sycl_target(text: &'a str) -> Option<&'a str> {
         text.strip_prefix("sycl-").filter(|target| !target.is_empty() && !target.contains('-'))

@@ -46,8 +46,8 @@ pub const HIP_ENTRY_PREFIX: &str = "hipv4-amdgcn-amd-amdhsa--";
 /// The alignment in bytes of code objects in a HIP bundle, and of the bundle itself.
 pub const HIP_ALIGN: u64 = DeviceSection::HipFatbin.align();
 
-/// The number of bytes at the start of a bundle that HIP's runtime passes to its reader. The entry
-/// table must fit into them.
+/// The number of bytes that HIP's runtime passes to its bundle reader, from the start of a bundle.
+/// The entry table must fit into them.
 pub const HIP_TABLE_LIMIT: u64 = 4096;
 
 const ENTRY_COUNT_OFFSET: u64 = 24;

@@ -31,8 +31,8 @@ impl<'data> Bundle<'data> {
         self.table.entries().filter_map(move |entry| entry_in(data, &entry).ok())
     }
 
-    /// Returns the code object for a HIP device: the first one in file order whose kind is `hip`,
-    /// `hipv4` or `hcc`, and that runs on the device ([`TargetId::provides_for`]). `device` is the
+    /// Returns the code object for a HIP device: the first one in file order that has the kind
+    /// `hip`, `hipv4` or `hcc` and runs on the device ([`TargetId::provides_for`]). `device` is the
     /// target ID that the runtime reports, with all features (`gfx90a:sramecc+:xnack-`).
     ///
     /// To find an image for a generic target, call this method again with that target as the

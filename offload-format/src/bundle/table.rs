@@ -105,7 +105,7 @@ pub struct TableEntry<'data> {
     pub offset: u64,
     /// The size in bytes of the code object.
     pub size: u64,
-    /// The offset of the field that contains the code object's offset, for errors.
+    /// The position of the entry's offset field, for errors.
     pub(crate) field: u64,
 }
 

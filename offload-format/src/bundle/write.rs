@@ -75,8 +75,9 @@ impl BundleBuilder {
         self
     }
 
-    /// Adds an entry whose code object has `size` bytes. Entries keep the order of the calls. Like
-    /// LLVM's tool, the builder writes the ID in canonical form, but keeps the target ID as given.
+    /// Adds an entry whose code object has `size` bytes. Entries are stored in the order of the
+    /// calls. Like LLVM's tool, the builder writes the ID in canonical form, but keeps the target
+    /// ID as given.
     ///
     /// Returns an error if [`Composition::add`] refuses the ID.
     pub fn entry(&mut self, id: &str, size: u64) -> Result<&mut Self, WriteError> {

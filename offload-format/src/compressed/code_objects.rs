@@ -40,8 +40,8 @@ impl<'data> CodeObjects<'data> {
         self.read_for(offset, size, 0)
     }
 
-    /// Returns the code object of an entry, like [`CodeObjects::read`]. `field` is the offset of
-    /// the table's field that contains the code object's offset, for errors.
+    /// Returns the code object of an entry, like [`CodeObjects::read`]. For errors, `field` is the
+    /// position of the entry's offset field in the table.
     pub(super) fn read_for(&mut self, offset: u64, size: u64, field: u64) -> Result<Cow<'_, [u8]>> {
         const WHAT: &str = "code object";
         let len = self.bundle.uncompressed_size;

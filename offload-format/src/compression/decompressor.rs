@@ -25,7 +25,7 @@ enum Stream {
 impl<'data> Decompressor<'data> {
     /// Returns a decompressor for the stream at the start of `input`. `input` may continue after
     /// the stream. `limit` is the maximum size of the decoder's window in bytes. For errors, `what`
-    /// is the stream's name, and `at` is its offset in bytes in its file.
+    /// is the stream's name, and `at` is the stream's offset in the file, in bytes.
     ///
     /// Returns an error if the method was not built in.
     pub fn new(

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 ///
 /// `size` is the maximum size of the result in bytes, as stored in the container. If `limit` allows
 /// it, allocates `size` bytes at the start. For errors, `what` is the stream's name, and `at` is
-/// its offset in bytes in its file.
+/// the stream's offset in the file, in bytes.
 ///
 /// Returns an error if `size` is over the limit, or if the method was not built in. Also returns an
 /// error if the stream is damaged or truncated, if the result has more than `size` bytes, or if

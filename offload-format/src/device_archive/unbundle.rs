@@ -91,8 +91,8 @@ impl<'data> Taken<'data, '_> {
     }
 
     /// Adds the code objects for the requested targets from `data` (the uncompressed contents of
-    /// the member `name`) to the archives. `keep` returns a code object's bytes, which must outlive
-    /// `data`.
+    /// the member `name`) to the archives. `keep` returns a code object's bytes in a form that
+    /// outlives `data`.
     fn take_entries<'a>(
         &mut self,
         name: &[u8],
@@ -176,7 +176,7 @@ fn what_is_wrong(error: &WriteError) -> &'static str {
     }
 }
 
-/// The archive of the code objects for one target, from [`unbundle`].
+/// An archive with the code objects for one target, returned by [`unbundle`].
 #[derive(Debug, Clone)]
 pub struct DeviceArchive<'data> {
     members: Vec<(Vec<u8>, Cow<'data, [u8]>)>,

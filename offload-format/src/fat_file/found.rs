@@ -23,8 +23,8 @@ pub struct Place<'data> {
 /// A container or a reference that was found in a file.
 #[derive(Debug, Clone, Copy)]
 pub enum Content<'data> {
-    /// A container, from its first byte on. Further containers may follow a bundle (plain or
-    /// compressed), an offload binary, a fatbin or a bundle of cuda-oxide, directly or after
+    /// A container, from its first byte on. After a bundle (plain or compressed), an offload
+    /// binary, a fatbin or a bundle of cuda-oxide, further containers may follow, directly or after
     /// padding. For an object bundle and an image table, the bytes are the whole object or program.
     Container(ContainerKind, &'data [u8]),
     /// The section with which a library refers to the kernel packs that contain its code objects.

@@ -77,8 +77,8 @@ impl ContainerKind {
         self.row().0
     }
 
-    /// Returns the common name for `count` containers of this kind: the singular for 1, otherwise
-    /// the plural.
+    /// Returns the name in messages for `count` containers of this kind: the singular for 1,
+    /// otherwise the plural.
     #[inline]
     pub fn words(self, count: usize) -> &'static str {
         self.row().1[usize::from(count != 1)]

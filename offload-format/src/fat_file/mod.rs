@@ -2,8 +2,8 @@
 //! COFF, PE, Mach-O, universal Mach-O), in the members of archives, or as the file itself.
 //!
 //! [`find`] reports each container, in file order, and allocates memory only for an image table. It
-//! reads only the sections' names, types and first bytes. Each container's module reads the
-//! contents:
+//! reads only the sections' names, types and first bytes, and leaves the contents to the
+//! containers' modules:
 //!
 //! | container | detected by | [`Content`] |
 //! |---|---|---|

@@ -6,7 +6,7 @@
 //! | 40 | section header |
 //! | | the section: the payload |
 //! | 3 × 18 | symbol table: the section's symbol, its auxiliary record, the symbol that covers the section |
-//! | | string table: its size, the section's name, the symbol's |
+//! | | string table: its size, the names of the section and of the symbol that covers it |
 //!
 //! Microsoft's "PE Format" describes these structures; LLVM 22.1.8 reads and links the object.
 
@@ -73,7 +73,7 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         .u16(&[1, 0])
         .bytes(&[IMAGE_SYM_CLASS_STATIC, 1])
         // The auxiliary record: the section's size, the numbers of relocations and line numbers.
-        // Then a checksum, which this selection does not need, the section's number, and the
+        // Then a checksum, which this COMDAT selection does not need, the section's number, and the
         // selection.
         .u32(&[size])
         .u16(&[0, 0])

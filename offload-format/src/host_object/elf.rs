@@ -6,7 +6,7 @@
 //! | zeros up to the section's alignment | |
 //! | the section | the payload |
 //! | symbol table | the null symbol, and the symbol that covers the section |
-//! | string table | its name |
+//! | string table | the name of the covering symbol |
 //! | section names | |
 //! | section headers | null, the section, `.note.GNU-stack`, `.symtab`, `.strtab`, `.shstrtab` |
 

@@ -71,7 +71,7 @@ impl StringTable {
         at
     }
 
-    /// Returns the size in bytes, including the first bytes.
+    /// Returns the size in bytes, including the bytes at the start that the format requires.
     pub(super) fn size(&self) -> u64 {
         self.0.len() as u64
     }

@@ -102,8 +102,9 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         // The last three fields: the oldest system, the version of the SDK, the number of tools.
         .u32(&[LC_BUILD_VERSION, BUILD_VERSION_SIZE, PLATFORM_MACOS, machine.min_os, 0, 0])
         .u32(&[LC_SYMTAB, SYMTAB_SIZE, symbols, 1, symbols + SYMBOL_SIZE, names.size() as u32])
-        // The first number and the count of the local symbols, then of the defined and of the
-        // undefined symbols. Only programs and libraries use the remaining fields.
+        // The index of the first local symbol and the number of local symbols, then the same for
+        // the defined and for the undefined symbols. Only programs and libraries use the remaining
+        // fields.
         .u32(&[LC_DYSYMTAB, DYSYMTAB_SIZE, 0, 0, 0, 1, 1, 0])
         .zeros(12 * 4);
     let tail = Fields::new()

@@ -14,7 +14,7 @@
 //! | 12 | 8 | modules: offset in this blob, count |
 //! | 20 | 8 | COMDATs |
 //! | 28 | 8 | symbols |
-//! | 36 | 8 | sizes and alignments of some |
+//! | 36 | 8 | sizes and alignments of some symbols |
 //! | 44 | 8 | target triple: offset and size in the string table |
 //!
 //! A symbol consists of its name, its IR name, its COMDAT and its flags. Each of the two names is

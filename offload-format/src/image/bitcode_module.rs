@@ -58,8 +58,8 @@ impl Bitcode<'_> {
     /// variables in the section `.llvm.offloading`.
     ///
     /// Returns an error if the data does not start with the magic, or if a module is malformed.
-    /// Also returns an error if the values found in one module together have more than 64 times the
-    /// bytes of the file.
+    /// Also returns an error if the values found in one module together are more than 64 times as
+    /// large as the file.
     pub fn variables_in_section(data: &[u8], section: &str) -> Result<Vec<Vec<u8>>> {
         let (stream, base) = stream(data)?;
         variables_in_section(Reader::new(stream), section).map_err(|error| error.shifted(base))

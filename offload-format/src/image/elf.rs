@@ -18,8 +18,7 @@ const SHT_DYNSYM: u32 = 11;
 const SECTION_SIZE: u64 = 64;
 const SEGMENT_SIZE: u64 = 56;
 const SYMBOL_SIZE: u64 = 24;
-/// The value of `e_shstrndx` if the number of the section with the names is in the first section's
-/// `sh_link`.
+/// The value of `e_shstrndx` if the actual section number is in the first section's `sh_link`.
 const SHN_XINDEX: u16 = 0xffff;
 
 const ET_DYN: u16 = 3;
@@ -58,7 +57,7 @@ pub fn unique_symbol(data: &[u8]) -> Result<Option<&[u8]>> {
     })
 }
 
-/// A symbol of an object that other objects may define or use, too.
+/// A symbol that is not local to its object: other objects may define or use it, too.
 ///
 /// Source: System V ABI, "Symbol Table".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -280,8 +279,8 @@ impl<'data> Elf<'data> {
         self.reader.range(section.offset, size, section.row.saturating_add(24), "ELF section")
     }
 
-    /// Returns the text after `prefix` in a section's name, including everything after the name's
-    /// NUL up to the end of all names. Returns `None` if the name does not start with `prefix`.
+    /// Returns the bytes after `prefix` in a section's name, not only up to the name's NUL but up
+    /// to the end of all names. Returns `None` if the name does not start with `prefix`.
     pub(super) fn name_after(&self, section: &Section, prefix: &[u8]) -> Option<&'data [u8]> {
         self.names.get(usize::try_from(section.name).ok()?..)?.strip_prefix(prefix)
     }

@@ -194,9 +194,9 @@ pub struct Argument<'data> {
     /// The argument's number, counted from 0 in the order of the source, including texture, sampler
     /// and surface references in PTX and cubins.
     pub ordinal: u64,
-    /// The offset in bytes from the start of the arguments. PTX: the offset on the architecture in
-    /// the text. On other architectures, the offset may differ if an alignment is more than 16
-    /// bytes.
+    /// The offset in bytes from the start of the arguments. PTX: the offset on the architecture
+    /// that the text names. On other architectures, the offset may differ if an alignment is more
+    /// than 16 bytes.
     pub offset: u64,
     /// The size in bytes.
     pub size: u64,

@@ -218,15 +218,16 @@ impl ImageHeader {
         matches!(self, ImageHeader::Elf { .. } | ImageHeader::Pe { .. })
     }
 
-    /// Whether the image is code for GPUs, in machine code or in a form that is still to be
-    /// compiled, and not a container.
+    /// Whether the image is GPU code (machine code, or a form that is still to be compiled) and not
+    /// a container.
     pub(crate) fn is_device_code(&self) -> bool {
         !self.is_for_cpu() && !matches!(self, ImageHeader::Fatbin)
     }
 
     /// Returns the name of the target. `named` is the target's name in the image's container, if
-    /// there is one. This name adds the suffix of a cubin's target (`sm_90a`). It is also returned
-    /// if the header gives no target, for example because an AMD processor is not in the table.
+    /// there is one. For a cubin, this name supplies the suffix (`sm_90a`). The name is also
+    /// returned if the header gives no target, for example because an AMD processor is not in the
+    /// table.
     pub fn target(&self, named: Option<&str>) -> Option<String> {
         let Some(own) = self.arch().map(|arch| arch.to_string()) else {
             return named.map(str::to_owned);

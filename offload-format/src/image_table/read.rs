@@ -38,9 +38,8 @@ impl<'data> ImageTable<'data> {
     }
 
     /// Returns the images in the order of the file. An item is an error if its image is not in a
-    /// section of the file, or if the image's zstd frame is damaged. If the images together have
-    /// far more bytes than the file, the last item is an error, and the remaining images are
-    /// omitted.
+    /// section of the file, or if the image's zstd frame is damaged. If the images together are far
+    /// larger than the file, the last item is an error, and the remaining images are omitted.
     pub fn images(&self) -> Vec<Result<TableImage<'data>>> {
         let Ok(sections) = Sections::parse(self.file) else { return Vec::new() };
         let names: Vec<&[u8]> = sections.map_while(Result::ok).map(|it| it.name).collect();

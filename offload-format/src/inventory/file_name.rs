@@ -1,4 +1,4 @@
-//! Names of files that differ only in the GPU that they name.
+//! File names that differ only in the name of a GPU.
 
 use crate::target::{NvidiaArch, amdgpu};
 use alloc::string::String;
@@ -14,7 +14,7 @@ const GENERIC: &str = "-generic";
 ///
 /// rocBLAS, hipBLASLt, MIOpen and AITER load one of several files whose paths are equal in this
 /// form. The GPU is spelled as for a compiler, possibly without the first underscore or in capitals
-/// (`SM90a`). The characters around the name are neither letters nor digits.
+/// (`SM90a`). The characters around the GPU's name are neither letters nor digits.
 #[inline]
 pub fn without_gpu(path: &str) -> Option<String> {
     let (mut out, mut rest, mut is_any, mut is_start) = (String::new(), path, false, true);

@@ -17,7 +17,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// A device image, or a part that replaces one (the host entry of a bundle).
+/// A device image, or the host entry of a bundle.
 #[derive(Debug, Clone)]
 pub struct Image<'a> {
     /// The index of the image's container in
@@ -102,8 +102,8 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns the file offset of the image's compressed bytes, whose number is `stored_size`, if
-    /// the image is compressed separately in an image table.
+    /// If the image is compressed separately in an image table, returns the file offset of its
+    /// `stored_size` compressed bytes.
     #[cfg(feature = "object")]
     pub fn stored_offset(&self) -> Option<u64> {
         match &self.bytes {

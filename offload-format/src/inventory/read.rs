@@ -46,8 +46,8 @@ impl<'a> Images<'a> {
         }
     }
 
-    /// Returns the image's bytes, or `None` if the image is compressed in a fatbin, which states
-    /// the image's kind.
+    /// Returns the image's bytes, or `None` if the image is compressed in a fatbin, because the
+    /// fatbin states the image's kind.
     ///
     /// Returns an error in the same cases as [`Images::read`].
     pub fn read_unrecorded<'b>(

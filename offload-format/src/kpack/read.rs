@@ -15,8 +15,8 @@ const TABLE_OFFSET: u64 = 8;
 
 /// A `.kpack` file.
 ///
-/// The table stores the names of kernels separately from the references to them. The parsed list of
-/// kernels needs at most 16 times the table's size.
+/// The table stores the names of code objects separately from their positions, and parsing joins
+/// both in one list. The list needs at most 16 times the table's size.
 #[derive(Clone)]
 pub struct Kpack<'data> {
     /// The name of the group of code objects that were packed together, for example `blas`.

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 /// Returns a fatbin with the unchanged entries of these fatbins, in order.
 ///
-/// If nvcc compiles for all these targets in one call, it writes the same bytes, except for the
-/// order of the entries.
+/// If nvcc compiles for the targets of all these fatbins in one call, it writes the same bytes,
+/// except for the order of the entries.
 ///
 /// ```
 /// use offload_format::nv_fatbin::{self, NvFatbin};

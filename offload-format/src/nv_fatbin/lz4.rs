@@ -67,7 +67,7 @@ fn buffer(input: &[u8], size: u64) -> Vec<u8> {
     vec![0; usize::try_from(size).unwrap_or(usize::MAX)]
 }
 
-/// Decompresses a block after the first `filled` bytes of `out`. Matches may refer to these bytes.
+/// Decompresses a block into `out`, after its first `filled` bytes, to which matches may refer.
 /// Returns the number of decompressed bytes.
 fn append_block(input: &[u8], out: &mut [u8], filled: usize) -> Result<usize> {
     let (earlier, rest) = out.split_at_mut(filled);

@@ -90,7 +90,8 @@ impl<'a> Symbols<'a> {
     }
 
     /// Replaces a symbol's number in the four bytes of `field` with the new number. If all symbols
-    /// are kept, the number stays unchanged. Otherwise, a number without a kept symbol is an error.
+    /// are kept, the number stays unchanged. Otherwise, a number that belongs to no kept symbol is
+    /// an error.
     fn renumber_at(&self, field: &mut [u8]) -> Result<()> {
         if self.all_stay() {
             return Ok(());

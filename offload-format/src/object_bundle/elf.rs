@@ -7,7 +7,7 @@
 //! | section headers | in their old order, new sections last; aligned to the size of a word |
 //!
 //! The table of section names and the table of symbol names are rebuilt. If one table contained
-//! both in the old file, one table contains both in the new file.
+//! both kinds of names in the old file, one table contains both in the new file.
 
 use super::elf_file::{
     Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_CREL, SHT_NOBITS, SHT_NULL, SHT_REL, SHT_RELA,

@@ -43,7 +43,8 @@ impl SectionNumbers {
     }
 
     /// Returns the new number of a referenced section, or 0 if the section was removed. A number
-    /// without a section stays unchanged if all sections are kept; otherwise, it is an error.
+    /// that belongs to no section stays unchanged if all sections are kept; otherwise, it is an
+    /// error.
     pub(super) fn map(&self, index: u32) -> Result<u32> {
         match self.new.get(index as usize) {
             Some(&GONE) => Ok(0),

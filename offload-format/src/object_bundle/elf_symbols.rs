@@ -99,7 +99,7 @@ impl<'a> Symbols<'a> {
     }
 
     /// Returns the new number of a symbol that is referenced in `section`. If all symbols are kept,
-    /// the number stays unchanged. Otherwise, a number without a kept symbol is an error.
+    /// the number stays unchanged. Otherwise, a number that belongs to no kept symbol is an error.
     pub(super) fn map(&self, index: u32, section: &Section) -> Result<u32> {
         if self.all_stay() {
             return Ok(index);

@@ -29,9 +29,9 @@ pub struct ObjectBundle<'data> {
 }
 
 impl<'data> ObjectBundle<'data> {
-    /// Checks the section table of the object file `data` (ELF of either size and byte order, or
-    /// COFF), and borrows from `data`. An object without a bundle has no entries. Mach-O and PE
-    /// files have no entries either, because their section names are too short.
+    /// Checks the section table of the object file `data` (32-bit or 64-bit ELF in either byte
+    /// order, or COFF), and borrows from `data`. An object without a bundle has no entries. Mach-O
+    /// and PE files have no entries either, because their section names are too short.
     ///
     /// Returns an error if `data` is none of these files, or if a bundle entry ID is not UTF-8.
     /// Also returns an error if the section table, a section's name or a bundle entry is outside

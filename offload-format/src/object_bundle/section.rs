@@ -11,8 +11,7 @@ pub(super) struct NewSection {
     pub(super) contents: Piece,
 }
 
-/// The limit for the number of bytes that the new file may have in addition to the bytes of the
-/// original file.
+/// The limit for the number of bytes by which the new file may be larger than the original file.
 ///
 /// Sections of a hostile file may overlap or have any alignment, so without a limit, a small file
 /// could become a huge file.

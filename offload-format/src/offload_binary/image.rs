@@ -50,7 +50,7 @@ impl<'data> Image<'data> {
         })
     }
 
-    /// Reads every string pair, and subtracts the sizes of the pair and its text from the limit
+    /// Reads every string pair, and subtracts the size of each pair and of its text from the limit
     /// `text_left`.
     pub(super) fn check_strings(&self, entry_offset: u64, text_left: &mut u64) -> Result<()> {
         for index in 0..self.strings {

@@ -164,7 +164,7 @@ fn half(bytes: &[u8], a: u64, b: u64) -> (u64, u64) {
     (three.wrapping_add(last), turned.wrapping_add(three.rotate_right(44)).wrapping_add(one))
 }
 
-/// Returns the sum of a start value and four words, and a second sum of partial sums rotated by
+/// Returns two sums: one of a start value and four words, the other of partial sums rotated by
 /// different amounts.
 fn window(words: [u64; 4], start: u64) -> (u64, u64) {
     let one = start.wrapping_add(words[0]);

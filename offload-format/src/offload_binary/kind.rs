@@ -52,8 +52,8 @@ impl fmt::Display for StatedKind {
     }
 }
 
-/// The programming model that an image was compiled for. The values are bits since LLVM 21, but the
-/// published page still numbers them 1, 2, 3.
+/// The programming model that an image was compiled for. The values have been bits since LLVM 21,
+/// but LLVM's published page still numbers them 1, 2, 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OffloadKind(pub u16);
 

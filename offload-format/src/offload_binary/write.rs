@@ -26,7 +26,7 @@ impl OffloadBinaryBuilder {
 
     /// Adds an image with `size` bytes. `image_kind` is the kind of the image, and `offload_kind`
     /// the programming model that the image was compiled for. Returns the image's builder, to which
-    /// strings can be added. Images keep the order of the calls.
+    /// strings can be added. Images are stored in the order of the calls.
     pub fn image(
         &mut self,
         image_kind: StatedKind,

@@ -141,8 +141,8 @@ impl InMessages for AmdGpu {
         vec![self.processor().to_owned()]
     }
 
-    /// The target names the same features as `image`, in the states that this device reports. If
-    /// the device does not report one of these features, the list is empty.
+    /// The list contains one target, which names the same features as `image`, in the states that
+    /// this device reports. If the device does not report one of these features, the list is empty.
     fn targets_beside(&self, image: ImageCode<'_>) -> Option<Vec<String>> {
         let id = image.target_id().filter(|id| self.is_processor(id.processor()))?;
         let mut target = String::from(self.processor());

@@ -14,8 +14,8 @@ pub struct DeviceInfo {
     product: Option<&'static str>,
 }
 
-/// A vendor's device in messages; `Display` prints its name. The rules are methods of the types
-/// instead of this trait, so that they can be inlined.
+/// A vendor's device in messages; `Display` prints its name. The selection rules are methods of the
+/// vendors' types, not of this trait, so that they can be inlined.
 pub(super) trait InMessages: fmt::Display {
     /// Returns a property that the device's name does not contain, such as `CUDA driver 12.8`.
     fn note(&self) -> Option<String> {

@@ -44,9 +44,9 @@ pub enum Fit {
 }
 
 /// The sort key of images; the image with the greatest key is chosen. The key consists of the kind
-/// of image, the number of named features or the compute capability, the suffix, and the versions
-/// of PTX and code object. The lowest code object version is preferred, because more runtimes load
-/// it. Unknown values come last.
+/// of image, the number of named features or the compute capability, the suffix, the PTX version
+/// and the code object version. The lowest code object version is preferred, because more runtimes
+/// load it. Unknown values come last.
 type Rank = (u8, usize, u8, Option<PtxVersion>, Reverse<u32>);
 
 impl Fit {
@@ -143,8 +143,8 @@ pub enum Refusal<S = String> {
         /// The state that the device reports.
         device: FeatureState,
     },
-    /// The image is for a generic target, but runtimes refuse generic targets with its code object
-    /// version.
+    /// The image is for a generic target, but runtimes refuse code for generic targets in this code
+    /// object version.
     GenericBeforeVersion6 {
         /// The image's code object version.
         version: u32,

@@ -1,5 +1,5 @@
-//! The IDs of a module. The size of the table depends on the module's instructions, not on its
-//! bound.
+//! A table of the IDs of a module. The table's size depends on the module's instructions, not on
+//! the module's bound.
 
 use alloc::vec;
 use alloc::vec::Vec;

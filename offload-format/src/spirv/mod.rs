@@ -129,7 +129,7 @@ pub(crate) fn in_a_row(data: &[u8]) -> Option<Vec<usize>> {
     (sizes.len() > 1).then_some(sizes)
 }
 
-/// A SPIR-V module, with the declarations of its instructions.
+/// A SPIR-V module whose declarations have been read.
 #[derive(Debug, Clone)]
 pub struct SpirvModule<'data> {
     data: &'data [u8],
@@ -202,8 +202,9 @@ impl<'data> SpirvModule<'data> {
     /// Returns the reason why offload-gpu cannot run a module's kernels, as words to print after
     /// the module's name; `None` if offload-gpu can run them.
     ///
-    /// Launches count threads in the same way as the kernel header, which makes each kernel require
-    /// sub-groups of 32 lanes. OpenCL C kernels count threads differently.
+    /// Launches count threads in the same way as the kernel header; OpenCL C kernels count them
+    /// differently. A kernel that does not require sub-groups of 32 lanes was compiled without this
+    /// header.
     #[inline]
     pub fn why_not_launched(data: &'data [u8]) -> Option<String> {
         if let Ok(header) = SpirvHeader::parse(data)

@@ -6,7 +6,7 @@ use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
 
-/// The prefix of the name of an unused byte that clang adds to each HIP module.
+/// The name prefix of an unused one-byte variable that clang adds to each HIP module.
 const MARK_OF_CLANG: &str = "__hip_cuid_";
 
 // Capabilities.
@@ -329,7 +329,7 @@ impl<'data> Reading<'data> {
         }
     }
 
-    /// Reads a variable in device memory. Declarations from clang's header have no size.
+    /// Reads a variable in device memory. Variables that clang's header only declares have no size.
     fn variable(&mut self, pointer: u32, id: u32) {
         let Some(Declared::Pointer { to }) = self.declared(pointer) else { return };
         let of = self.ids.get(id).decorations;

@@ -173,7 +173,7 @@ impl<'a> ImageCode<'a> {
             OffloadArch::Nvidia(arch) => ImageCode::Cubin(arch),
             OffloadArch::Intel(IntelArch::Spirv64) => ImageCode::SPIRV,
             OffloadArch::Intel(arch) => ImageCode::Intel(arch),
-            // `cpu-` is parsed as a CPU, like any triple that is not a GPU's.
+            // `cpu-` is parsed as a CPU, like any triple that does not name a GPU.
             OffloadArch::Cpu => ImageCode::Cpu("cpu-"),
         }
     }

@@ -1,4 +1,5 @@
-//! SPIR-V for GPUs whose drivers compile SPIR-V, such as Intel's, and Intel's own architectures.
+//! Two kinds of targets: SPIR-V, for GPUs whose drivers compile it (such as Intel's), and Intel's
+//! own architectures.
 //!
 //! Sources: LLVM's list of offload architectures (`OffloadArch.cpp`, 22.1.8); clang 22.1.8, which
 //! compiles HIP sources for `spirv64`, but refuses Intel's architectures for HIP sources.
@@ -237,8 +238,8 @@ impl SpirvFeatures {
     }
 }
 
-/// Prints what kernels use, and the capabilities, as in `double (capability Float64)`. Features
-/// from a different version of this crate are printed as bits.
+/// Prints each feature as kernels use it, with its capability, as in `double (capability Float64)`.
+/// Features from a different version of this crate are printed as bits.
 impl fmt::Display for SpirvFeatures {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -29,7 +29,7 @@ pub enum Form {
     Kpack,
 }
 
-/// The version of a nonexistent loader, in the format of `cuDriverGetVersion`.
+/// A version that no loader has, in the format of `cuDriverGetVersion`.
 const NEVER: u32 = u32::MAX;
 
 /// An image's requirements on its loader, apart from its code.

@@ -10,7 +10,7 @@
 //! | target triple | `<arch>-<vendor>-<os>[-<env>]`; fields may be empty, omitted, or in a different position | LLVM's Triple, 22.1.8 |
 //! | target ID | `<processor>(:<feature>(+\|-))*`; each feature once, in any order; the canonical form has them in alphabetical order | LLVM's AMDGPUUsage; clang 22.1.8 |
 //! | processor | letters, digits, `-`, `_`: `gfx90a`, `gfx9-4-generic`, an alias (`fiji`), `amdgcnspirv` | the table in [`amdgpu`] |
-//! | feature | `sramecc`, `xnack`, if the processor supports it | the same |
+//! | feature | `sramecc` or `xnack`, if the processor supports it | the same |
 //! | NVIDIA architecture | `(sm\|compute)_<major><minor>[a\|f]`; `minor` is the last digit | CUDA programming guide, CUDA 13 |
 //!
 //! A bundle entry ID, `<offload kind>-<arch>-<vendor>-<os>-<env>[-<target id>]`, combines a target
@@ -136,7 +136,7 @@ impl Vendor {
         self.row().devices
     }
 
-    /// Returns at least one target of the vendor, as examples for messages.
+    /// Returns one or more of the vendor's targets, as examples for messages.
     pub const fn examples(self) -> &'static [&'static str] {
         self.row().examples
     }

@@ -76,8 +76,9 @@ struct Known {
     /// request a low version, because drivers refuse PTX that is newer than the driver. Checked
     /// with clang 22.1.8, and ptxas 13.5 and 12.9.
     lowest_ptx: PtxVersion,
-    /// The first version of clang supported by offload-build that compiles for the architecture.
-    /// Debian's clang 15, 16, 19 and 22 were tried; the number 20 comes from LLVM's release branch.
+    /// The first version of clang that offload-build supports and that compiles for the
+    /// architecture. Debian's clang 15, 16, 19 and 22 were tried; the number 20 comes from LLVM's
+    /// release branch.
     first_clang: u32,
 }
 
@@ -322,9 +323,9 @@ impl NvidiaArch {
         is_tegra(self.major, self.minor)
     }
 
-    /// Whether `self` or a device of compute capability `major.minor` is a Tegra GPU, while the
-    /// compute capabilities differ. The device then does not run machine code for `self`, even if
-    /// the numbers would allow it.
+    /// Whether `self` and `major.minor` are different compute capabilities, and at least one of
+    /// them is a Tegra GPU's. If so, a device of compute capability `major.minor` does not run
+    /// machine code for `self`, even if the numbers would allow it.
     pub(crate) fn is_across_tegra(&self, major: u32, minor: u32) -> bool {
         (self.is_tegra() || is_tegra(major, minor)) && !self.is_own_of(major, minor)
     }

@@ -5,10 +5,11 @@
 //! (LLVM 22); the tables of GPUs in ROCm's documentation (ROCm 7). Names that these sources lack
 //! come from AMD's table of device IDs (GPUOpen's `device_info`), TheRock's list of targets, and
 //! the device names of drivers. The table has only a few Intel products. According to the tests of
-//! intel/llvm (2025), the chip DG2 (Arc A and Flex series) has no `double`. The table starts at
-//! compute capability 5.0 and gfx900. The table is incomplete, because new products appear more
-//! often than new versions of this crate. For a missing product, write its target (`sm_89`,
-//! `gfx942`). Names that two different chips share (Radeon 840M, "Krackan Point") are omitted.
+//! intel/llvm (2025), the chip DG2 (Arc A and Flex series) does not support `double`. The table
+//! starts at compute capability 5.0 and gfx900. The table is incomplete, because new products
+//! appear more often than new versions of this crate. For a missing product, write its target
+//! (`sm_89`, `gfx942`). Names that two different chips share (Radeon 840M, "Krackan Point") are
+//! omitted.
 //!
 //! The functions are `inline`, so programs that name no products do not compile them.
 

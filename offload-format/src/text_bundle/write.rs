@@ -25,8 +25,8 @@ impl TextBundleBuilder {
         Self { leader, composition: Composition::default(), entries: Vec::new() }
     }
 
-    /// Adds an entry whose payload has `size` bytes. Entries keep the order of the calls. The ID is
-    /// written in canonical form.
+    /// Adds an entry whose payload has `size` bytes. Entries are stored in the order of the calls.
+    /// The ID is written in canonical form.
     ///
     /// Returns an error in the same cases as
     /// [`BundleBuilder::entry`](crate::bundle::BundleBuilder::entry).

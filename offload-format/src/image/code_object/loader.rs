@@ -3,7 +3,7 @@
 //! | read | by | source |
 //! |---|---|---|
 //! | a section called `.strtab`, and the section with the names of sections | HIP: "failed: null sections(STRTAB)" | `InitElf` in clr's `rocclr/elf/elf.cpp`, tags rocm-5.7.1 to rocm-6.2.2, and rocm-systems of 2026 |
-//! | a symbol table with the kernels' descriptors; the dynamic one only if a variable requests it | ROCr, for HIP and OpenMP | `GElfImage::getSymbolTable`, `AmdHsaCode::PullElfV2` in rocm-systems of August 2025 |
+//! | a symbol table with the kernels' descriptors; the dynamic one only if the variable `LOADER_USE_DYNSYM` is set | ROCr, for HIP and OpenMP | `GElfImage::getSymbolTable`, `AmdHsaCode::PullElfV2` in rocm-systems of August 2025 |
 //!
 //! `llvm-strip` and `dh_strip` remove `.strtab` and the symbol table (TheRock, issue 4590). This
 //! table comes from reading the sources; no loader was run.

@@ -12,7 +12,7 @@
 //! Version 3 has no value for "any". Its value 0 means that the feature is off or that the
 //! processor does not have the feature. If target IDs of the processor cannot name a feature, the
 //! feature's bits have no meaning. For XNACK on gfx1250, LLVM's main branch has written 3 since
-//! September 2026, and LLVM 22 writes 1. ROCm's loaders and comgr omit XNACK from the name
+//! September 2026, and LLVM 22 writes 1. ROCm's loaders and comgr omit XNACK from the target ID
 //! (rocm-systems, pull request 11904).
 
 mod kernels;
@@ -117,8 +117,8 @@ fn is_same(one: &TargetId<'_>, other: &TargetId<'_>) -> bool {
     one.primary_processor() == other.primary_processor()
 }
 
-/// The text of the features in target IDs: a row for each state of sramecc (not named, off, on),
-/// and in the row a text for each state of xnack.
+/// The text of the features in target IDs. Rows are the states of sramecc (not named, off, on), and
+/// columns are the same states of xnack.
 const FEATURES: [[&str; 3]; 3] = [
     ["", ":xnack-", ":xnack+"],
     [":sramecc-", ":sramecc-:xnack-", ":sramecc-:xnack+"],

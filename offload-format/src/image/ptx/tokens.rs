@@ -1,7 +1,7 @@
 //! The tokens of PTX text.
 
-/// Tokens between white space and comments, with their offsets. A token is a word (a directive, a
-/// name, a number), a string with its quotes, or any other single character.
+/// The tokens of a text, each with its offset. White space and comments are skipped. A token is a
+/// word (a directive, a name, a number), a string with its quotes, or any other single character.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tokens<'data> {
     data: &'data [u8],

@@ -63,7 +63,7 @@ fn is_family_of(family: &str, member: &Processor) -> bool {
 }
 
 /// Whether the numbers of two architectures are compatible: the numbers are equal, one number is
-/// missing, or one number is the family of the other.
+/// missing, or one number names a family (`9`) and the other a member of this family (`9.06`).
 #[cfg(feature = "packs")]
 #[inline]
 pub(super) fn go_together(a: &str, b: &str) -> bool {

@@ -1,8 +1,8 @@
 //! Composite names of ARM's architectures: `arm`, `thumb` or `aarch64`, an optional byte order, and
 //! a version.
 //!
-//! The sources are the results of LLVM 22.1.8 for each name. The names themselves come from the
-//! code of LLVM's ARMTargetParser.
+//! The meanings are LLVM 22.1.8's results for each name. The names themselves come from the code of
+//! LLVM's ARMTargetParser.
 
 /// The prefixes of names, each with the architecture in both byte orders. If a prefix starts with
 /// another prefix, the longer one comes first, so that it is found first.

@@ -1,6 +1,6 @@
 //! Tables of the names that LLVM recognizes in each field of a triple.
 //!
-//! The sources are the results of LLVM 22.1.8's own library for each name. The names themselves
+//! The meanings are the results of LLVM 22.1.8's own library for each name. The names themselves
 //! come from the code of LLVM's Triple. Each function returns the meaning of a name; synonyms have
 //! the same meaning.
 

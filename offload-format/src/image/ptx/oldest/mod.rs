@@ -146,8 +146,8 @@ impl<'data> Reader<'data> {
         self.skip(token).then_some(())
     }
 
-    /// Reads the rest of a directive after its name. Returns `None` if the table lacks a part of
-    /// the directive.
+    /// Reads the rest of a directive after its name. Returns `None` if any word of the directive is
+    /// unknown.
     fn directive(&mut self, name: &'data [u8]) -> Option<()> {
         is_one_of(name, table::DIRECTIVES).then_some(())?;
         match name {

@@ -29,8 +29,8 @@ pub(super) const ARGUMENTS: u64 = 4096;
 /// Modifiers are groups separated by spaces. A group lists alternative words separated by `|`. A
 /// leading `?` marks an optional group. Names in capitals are groups from [`GROUPS`].
 ///
-/// The operands have one word each. The reader only counts the words, but the test generates
-/// operands from them:
+/// Each operand is one word. The reader only counts the words, but the test generates operands from
+/// them:
 ///
 /// | word | operand |
 /// |---|---|
