@@ -87,8 +87,8 @@ fn in_order(mut targets: Vec<String>) -> Vec<String> {
 pub fn examine(triple: &str, targets: &[String]) -> Report {
     let (cargo, dev_cargo) = (Cargo::outside(triple, true), Cargo::outside(triple, false));
     let mut tools = Tools::forgetful(&cargo);
-    // Prefer the same clang as a build for these targets. The targets that words such as `native`
-    // mean are found later.
+    // Prefer the same clang as a build for these targets. Words such as `native` are resolved
+    // later.
     let named: Vec<Target> = targets.iter().filter_map(|name| Target::parse(name).ok()).collect();
     let first_clang = targets::first_clang(&named);
     tools.prefer_clang(first_clang);
@@ -146,8 +146,8 @@ pub fn find_ptxas() -> Result<Assembler, String> {
     }
 }
 
-/// Returns how to install what programs need to use an Intel GPU on this system: OpenCL's loader
-/// and a driver.
+/// Returns instructions for installing what programs need to use an Intel GPU on this system:
+/// OpenCL's loader and a driver.
 ///
 /// On Linux, the text also tells how to install a driver for the CPU. Lines that begin with two
 /// spaces are commands.
@@ -193,8 +193,8 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().trim_end_matches(':').to_owned()
 }
 
-/// Returns the reason why the kernel cannot be built, for the first of these targets for which it
-/// cannot. If there are several targets, the reason begins with that target's name.
+/// Returns the reason why the kernel cannot be built for the first of these targets that fails. If
+/// there are several targets, the reason begins with that target's name.
 fn first_refusal(targets: &[Target], trial: &Trial<'_>) -> Option<String> {
     let (target, why) =
         targets.iter().find_map(|target| Some((target, trial.run(target).err()?)))?;

@@ -61,7 +61,7 @@
 //! |---|---|
 //! | `containers` | supplied images in fatbins, archives, and bundles in a row |
 //! | `compression` | [`Build::compress`], and supplied files that are compressed; enables `containers` |
-//! | `doctor` | the module `doctor`, which `cargo offload doctor` prints |
+//! | `doctor` | the module `doctor`, whose report `cargo offload doctor` prints |
 //!
 //! No feature is on by default.
 #![deny(unsafe_code)]

@@ -194,8 +194,8 @@ pub(crate) fn type_of(input: ParseStream) -> Result<TokenStream> {
     Ok(ty)
 }
 
-/// Returns the tokens at the location of this span, so that compiler messages point there. Names in
-/// the tokens resolve as before.
+/// Returns the tokens with the location of this span, so that compiler messages point there. Names
+/// in the tokens resolve as before.
 pub(crate) fn moved_to(span: Span, tokens: &TokenStream) -> TokenStream {
     let mut moved = TokenStream::new();
     for mut token in tokens.clone() {

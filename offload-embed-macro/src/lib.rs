@@ -63,7 +63,7 @@ pub fn include_offload(input: TokenStream) -> TokenStream {
 }
 
 /// Embeds a pack, and declares a function for each of its kernels. `offload_gpu::include_kernels!`
-/// calls this macro with the same additional arguments.
+/// calls this macro with the arguments listed at `include_offload!`.
 #[proc_macro]
 pub fn include_kernels(input: TokenStream) -> TokenStream {
     let expand = |call: Call| call.written().unwrap_or_else(|| embed::kernels(&call));

@@ -40,9 +40,9 @@ impl Build {
     /// pointers, and the program calls them through the functions that `include_kernels!`
     /// generates. For GPUs, the build uses the toolchain that the crate's `rust-toolchain.toml`
     /// names, otherwise rustup's `nightly`. The toolchain needs the component `rust-src`.
-    /// `OFFLOAD_RUSTC` selects a different rustc. The compiler of the program itself compiles the
-    /// image for the CPU. The build passes flags from build.rs to rustc. For more, see the guide's
-    /// page `rust.md`.
+    /// `OFFLOAD_RUSTC` selects a different rustc. For the CPU, the build uses the program's own
+    /// toolchain. The build passes flags from build.rs to rustc. For more, see the guide's page
+    /// `rust.md`.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -69,7 +69,7 @@ impl Build {
 
     /// Adds sources as separate modules.
     ///
-    /// Each module is named after its file, without folder and extension.
+    /// Each module gets the name of its file, without folder and extension.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -261,9 +261,10 @@ impl Build {
     ///     .compile("wgmma");
     /// ```
     ///
-    /// A [static library](Build::compile_static) then leaves out sources that support none of the
-    /// targets, so it does not define their functions. A `cfg` flag can remove the program's calls
-    /// to these functions. To set the flag, build.rs gets the targets from [`Build::resolve`].
+    /// With this call, a [static library](Build::compile_static) leaves out sources that support
+    /// none of the targets, so it does not define their functions. To remove the program's calls to
+    /// these functions, build.rs can set a `cfg` flag that depends on the targets from
+    /// [`Build::resolve`].
     pub fn allow_empty(&mut self) -> &mut Self {
         self.request.may_be_empty = true;
         self
@@ -274,8 +275,8 @@ impl Build {
     /// The program needs the `zstd` feature of the crate `offload-gpu`. In the program, the pack's
     /// type is `KernelPack<Compressed>`. Call `decompress()` on a selected image to get its bytes.
     ///
-    /// If all targets are AMD's, each module is a bundle that HIP's runtime 6.2 or newer loads.
-    /// Otherwise each module is an offload binary of version 3.
+    /// If all targets are AMD's, each module is a bundle that HIP's runtime can load since version
+    /// 6.2. Otherwise each module is an offload binary of version 3.
     ///
     /// ```
     /// offload_build::Build::new().compress();

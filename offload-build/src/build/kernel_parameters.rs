@@ -1,6 +1,6 @@
 //! Reads the parameters of kernels from their sources.
 //!
-//! If a module is only for the CPU, clang describes its kernels as C++ for the host, even if a
+//! If a module is only for the CPU, clang reads its sources as C++ for the host, even if a
 //! different compiler makes the image. If clang rejects the source, the build still succeeds, and
 //! the index contains the reason.
 //!
@@ -27,7 +27,7 @@ const AS_CLANG_READS: &str = "according to clang";
 /// The known signatures of a module's kernels, and the compilations that find the unknown ones.
 #[derive(Debug, Default)]
 pub(super) struct Descriptions {
-    /// One description for each vendor for whose targets clang can find the signatures.
+    /// One description for each vendor, if clang can find the signatures for its targets.
     by_clang: Vec<Description>,
     /// The files that the CPU image's compiler writes to describe the image, and the file that
     /// stores the signatures read from them.
@@ -274,8 +274,9 @@ fn kept(module: &str, output: &OutDir) -> PathBuf {
 
 /// Returns the modules of a pack that is not built, with the known parameters of their kernels.
 ///
-/// The parameters come from an earlier build, or else from the prebuilt set. A program that is only
-/// checked, on a machine without compilers, therefore has the same functions for its kernels.
+/// The parameters come from an earlier build, or else from the prebuilt set. Even without
+/// compilers, a program that is only checked therefore has the same kernel functions as a built
+/// one.
 pub(super) fn of_absent(
     pack: &str,
     modules: Vec<AbsentModule>,

@@ -66,8 +66,8 @@ impl Run<'_> {
 
     /// Returns the signatures of a module's kernels.
     ///
-    /// They are the signatures that clang read and, for prebuilt images, those of the prebuilt set.
-    /// Compares them with each other, and with the signatures in the CPU image.
+    /// They come from clang and, for prebuilt images, from the prebuilt set. This method compares
+    /// them with each other, and with those in the CPU image.
     ///
     /// If no signatures are known and the images do not name the kernels, returns the reason.
     fn signatures(&self, module: &mut MadeModule<'_>, folder: &Path) -> Result<Signatures, String> {

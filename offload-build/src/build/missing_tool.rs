@@ -146,11 +146,11 @@ impl MissingTool {
         Self { short, long, help: None, kind: ErrorKind::ToolFailed }
     }
 
-    /// Returns the reason for a command that clang rejects, because of a flag or the target.
+    /// Returns the reason why clang rejects a command: a flag or the target.
     ///
-    /// If clang is too old for the target, the reason contains both versions, and the help installs
-    /// a newer clang. If the target is not in the tables, the reason names the closest known
-    /// target.
+    /// If clang is too old for the target, the reason contains its version and the required one,
+    /// and the help installs a newer clang. If the target is not in the tables, the reason names
+    /// the closest known target.
     pub(crate) fn clang_refusal(clang: &Clang, target: &Target, text: &str) -> Self {
         let refusal = Self::refusal(&clang.path, text);
         let path = clang.path.display();
@@ -273,8 +273,8 @@ pub(crate) fn missing(
     let mut message = String::new();
     for (targets, missing, no_prebuilt) in groups {
         message += &format!("no image for {}: {}\n", targets.join(", "), missing.long);
-        // If a compiler rejects a target, the target's name may be misspelt. In that case, the
-        // reason for the missing prebuilt image helps only if the package has a prebuilt set.
+        // If a compiler rejects a target, the target's name may be misspelt. Without a prebuilt
+        // set, the reason for the missing prebuilt image would not help.
         if set.is_some() || missing.kind != ErrorKind::ToolFailed {
             message += &format!("  and no prebuilt image: {no_prebuilt}\n");
         }

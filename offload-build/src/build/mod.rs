@@ -86,7 +86,7 @@ impl Build {
     ///
     /// Returns an error
     ///
-    /// - if there is no target, or a module supports none of them;
+    /// - if there are no targets, or a module supports none of the targets;
     /// - if a name is malformed, or used twice;
     /// - if a source is missing, or cannot be compiled for a target;
     /// - if a compiler is missing and there is no prebuilt image, or a compiler fails;
@@ -127,7 +127,7 @@ impl Build {
     ///
     /// | GPUs | compiler | runtime |
     /// |---|---|---|
-    /// | NVIDIA's | nvcc with [`Compiler::Nvcc`](crate::Compiler::Nvcc), otherwise clang with the CUDA toolkit's headers | CUDA's, linked statically: the program starts without a driver, and calls return the runtime's error |
+    /// | NVIDIA's | nvcc with [`Compiler::Nvcc`](crate::Compiler::Nvcc), otherwise clang with the CUDA toolkit's headers | CUDA's, linked statically: the program starts even without a driver, but calls then return the runtime's error |
     /// | AMD's | clang with ROCm's headers | `libamdhip64.so`, which the program needs to start |
     ///
     /// Cargo passes the library on to the package's lib target and to its dependents. If the

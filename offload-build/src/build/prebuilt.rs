@@ -22,7 +22,7 @@
 //!
 //! A manifest lists this crate's own headers by their names in `#include`, because their paths in
 //! `OUT_DIR` differ on each machine. If build.rs names folders outside the package, the manifest
-//! lists their numbers, such as `<folder 1>`. System headers are not inputs of a set. A
+//! refers to them by number, as in `<folder 1>`. System headers are not inputs of a set. A
 //! `.gitattributes` file beside the manifests keeps git from changing the files' bytes.
 //!
 //! The lines after the inputs list where compilers looked for files (see `surroundings.rs`).
@@ -36,10 +36,10 @@
 //! that is only for the CPU uses these parameters under the same conditions as images.
 //!
 //! The build uses an image if build.rs's options are unchanged and every input's bytes are
-//! unchanged. The manifest lists the compiler and the optimization for readers only. A machine that
-//! uses the set lacks the compiler, so its version cannot be compared. The listed optimization is
-//! the level in the compilers' options: Cargo's `opt-level` for clang with this crate's header, and
-//! 3 for vendors' compilers. If build.rs sets a level, that level is one of its options and is
+//! unchanged. The manifest lists the compiler and the optimization only as information. A machine
+//! that uses the set lacks the compiler, so its version cannot be compared. The listed optimization
+//! is the level in the compilers' options: Cargo's `opt-level` for clang with this crate's header,
+//! and 3 for vendors' compilers. If build.rs sets a level, that level is one of its options and is
 //! therefore compared. Cargo's own level is not compared, so a dev build can use the set of a
 //! release build. This crate's headers are compared only in the package's own builds, because a
 //! published package may be built with a different version of this crate.
@@ -359,7 +359,7 @@ fn file_name(text: &str) -> Option<String> {
     (!text.contains(['/', '\\'])).then(|| text.to_owned())
 }
 
-/// Whether the file would have this hash if its line endings were Unix's.
+/// Whether the file would have this hash if it had Unix line endings.
 fn has_other_line_ends(path: &Path, recorded: ContentHash) -> bool {
     let Ok(text) = fs::read_to_string(path) else { return false };
     ContentHash::of_bytes(text.replace("\r\n", "\n").as_bytes()).is_ok_and(|hash| hash == recorded)
@@ -368,8 +368,8 @@ fn has_other_line_ends(path: &Path, recorded: ContentHash) -> bool {
 /// Writes the prebuilt set: these images, the kernels' parameters, and the manifest with the
 /// inputs.
 ///
-/// `made_with` lists the tools and the optimization levels, which the manifest contains only for
-/// readers.
+/// `made_with` lists the tools and the optimization levels, which the manifest contains only as
+/// information.
 ///
 /// Returns an error if the set would contain a path that is valid only on this machine.
 pub(crate) fn update(

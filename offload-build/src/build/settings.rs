@@ -72,7 +72,7 @@ impl Build {
         self
     }
 
-    /// Sets the nvcc to use, instead of one from `NVCC`, the other variables or the usual places.
+    /// Sets the nvcc to use, instead of one from `NVCC`, similar variables or the usual places.
     ///
     /// This method has an effect only with [`Compiler::Nvcc`] or [`Compiler::ClangCuda`].
     ///

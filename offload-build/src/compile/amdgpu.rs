@@ -21,8 +21,7 @@ impl Compilations<'_> {
             direct: Line::of(&["--target=amdgcn-amd-amdhsa"]).one(format!("-mcpu={target}")),
             version: version.map(|version| format!("-mcode-object-version={version}").into()),
             describe: &[],
-            // With a newer version of ROCm, clang adds headers that replace those of the C++
-            // library.
+            // For newer versions of HIP, clang adds headers that replace those of the C++ library.
             without_sdk: &["--hip-version=3.5"],
             is_for_ptxas: false,
             has_64_lanes: sdk::wavefront_size(id.processor()) == 64,

@@ -131,7 +131,7 @@ impl Compilations<'_> {
                         copy: file(&format!("{index}.cpp")),
                     };
                     let line = self.cpu_compile(cxx, source, &with.copy, sanitizer, warnings);
-                    // The step with the source's number describes the source.
+                    // The step that describes the source is at the position `index`.
                     let after = vec![index];
                     let step = add(StepKind::Compile, line, &index.to_string(), after, warnings);
                     let step = step.prepare(move || with.write());
@@ -231,8 +231,8 @@ impl Compilations<'_> {
             .env(&cxx.env)
             .output(&self.work(output))
             .depfile(self.work(&format!("{output}.d")), DepfileBy::Driver);
-        // clang accepts the attribute that marks variables in front of a lambda's parameters only
-        // in CUDA mode.
+        // Outside CUDA mode, clang rejects the attribute that marks variables if it is in front of
+        // a lambda's parameters.
         let otherwise = output.ends_with(".ll").then_some("-DOFFLOAD_DESCRIBE_LAMBDAS");
         Step { otherwise, ..step }
     }
@@ -340,8 +340,8 @@ impl Compilations<'_> {
         defines.into_iter().map(OsString::from).collect()
     }
 
-    /// Returns the command that links the objects of an image. `lists` are the files of arguments,
-    /// one of which each [`LateSource`] writes.
+    /// Returns the command that links the objects of an image. `lists` contains the argument file
+    /// of each [`LateSource`].
     fn cpu_link(
         &self,
         cxx: &Cxx,
@@ -361,8 +361,8 @@ impl Compilations<'_> {
             // Without this option, entries call functions of the program instead of kernels with
             // the same names. For example, the C library has a function `advance`.
             .when(is_for("-linux-"), &["-Wl,-Bsymbolic-functions"])
-            // With this option, an undefined function is an error of this link. Otherwise, the
-            // program that loads the image would fail.
+            // With this option, this link fails if a function is undefined. Otherwise, the program
+            // that loads the image would fail.
             .when(is_for("-linux-"), &["-Wl,-z,defs"])
             // Without this option, the image needs DLLs that few machines have, such as
             // libgcc_s_seh-1.dll.
@@ -435,8 +435,8 @@ impl Sanitizer {
             _ => &[],
         };
         self.macros()
-            // Use `-O1`, because more optimization removes accesses that should be checked, and
-            // less makes stacks and checks large.
+            // Use `-O1`, because higher levels remove accesses that should be checked, and `-O0`
+            // makes stacks and checks large.
             .words(&["-O1", "-g", "-fno-omit-frame-pointer", self.option(), "-fno-sanitize=vptr"])
             // With this option and ASAN_OPTIONS=halt_on_error=0, the program continues after a
             // finding. Otherwise, the first finding ends the program.

@@ -1,4 +1,4 @@
-//! Makes the steps in which clang compiles a source for the CPU image. Between the two steps, the
+//! Makes the two steps in which clang compiles a source for the CPU image. Between these steps, the
 //! build cuts kernels into regions.
 
 use super::Compilations;
@@ -11,8 +11,8 @@ use std::fs;
 
 /// The options with which clang writes LLVM IR for [`regions::cut`]. clang inlines as for GPUs,
 /// with 11 times the threshold for CPUs. It completely unrolls loops with few iterations, so that a
-/// thread keeps a sum in a register. Other loops may be turned. The build later adds the loops over
-/// the threads, which clang then vectorizes. No kernel reads `errno`.
+/// thread keeps a sum in a register. Other loops may be turned (see `regions/turn.rs`). The build
+/// later adds the loops over the threads, which clang then vectorizes. No kernel reads `errno`.
 const INLINED: &[&str] = &[
     "-DOFFLOAD_CPU_REGIONS",
     "-O1",
@@ -49,8 +49,9 @@ impl Compilations<'_> {
             (object.with_extension("inlined.ll"), object.with_extension("regions.ll"));
         // This step needs no options for sources.
         let line = common(cxx)
-            // Small inner loops are up to half slower if they span two cache lines. The last option
-            // moves comparisons whose results the threads share out of the loop over these threads.
+            // Small inner loops are up to 50% slower if they span two cache lines. If a comparison
+            // has the same result in several threads, the last option moves it out of the loop over
+            // these threads.
             .words(&[
                 "-Wno-unused-command-line-argument",
                 "-Wno-override-module",

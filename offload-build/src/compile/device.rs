@@ -125,7 +125,7 @@ impl Compilations<'_> {
             }
             if device.is_for_ptxas && matches!(recipe, Some(Recipe::Direct(..))) {
                 let ir = self.work(&format!("{index}.ordered.ll"));
-                // Optimize, because unoptimized functions with the order as a parameter contain all
+                // Optimize, because otherwise, functions with the order as a parameter contain all
                 // orders.
                 let line = compile.words(&["-S", "-O2", "-w"]).done();
                 let kind = StepKind::Describe { may_fail: false };

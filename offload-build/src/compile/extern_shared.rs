@@ -1,9 +1,9 @@
 //! Defines arrays declared with `extern __shared__` in images for the CPU.
 //!
-//! On CPUs, `__shared__` is `thread_local`, so each of these arrays is a variable that no object
-//! defines. On GPUs, all these arrays are the same memory, whose size the launch sets. Before the
-//! link, the build reads the names of the variables from the objects, and defines all of them at
-//! the same address.
+//! On CPUs, `__shared__` is `thread_local`, so each of these arrays is an `extern thread_local`
+//! variable, which no object defines. On GPUs, all these arrays are the same memory, whose size the
+//! launch sets. Before the link, the build reads the names of the variables from the objects, and
+//! defines all of them at the same address.
 //!
 //! | image | at this address | found by |
 //! |---|---|---|

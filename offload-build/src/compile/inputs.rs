@@ -7,7 +7,7 @@ use crate::toolchain::{Cargo, ContentHash, Error, Parts, Seen};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A file from which an image was made, or a different kind of dependency of a kernel crate.
+/// A file from which an image was made, or another kind of dependency of a kernel crate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Input {
     pub(crate) kind: InputKind,
@@ -19,7 +19,8 @@ pub(crate) struct Input {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InputKind {
     File,
-    /// A file of the system or of a compiler, whose folder neither build.rs nor a variable names.
+    /// A file of the system or of a compiler, in a folder that neither build.rs nor a variable
+    /// names.
     OfSystem,
     /// The names of the files in a folder that a build script reads, or the existence of a path
     /// that the build script watches.

@@ -11,8 +11,8 @@ use std::fs;
 use std::path::Path;
 
 /// The number of 16-byte elements of the array for `extern __shared__` in an image. The array is
-/// larger than the memory of any device, so that clang does not treat a valid access as out of
-/// bounds. Each program replaces the number before it loads the image.
+/// larger than the shared memory of any device, so that clang does not treat a valid access as out
+/// of bounds. Each program replaces the number before it loads the image.
 const ELEMENTS: usize = 1 << 20;
 
 /// The type of the elements. No other array has this element type.
@@ -34,8 +34,8 @@ const WITHOUT_PASSES: [&str; 6] = [
 impl Compilations<'_> {
     pub(crate) fn spirv(&self, clang: &Clang) -> Compilation {
         let mut compilation = self.compilation("spv", &[&clang.identity]);
-        // clang 22 has a separate option for `spirv64`. For Intel's other targets, clang rejects
-        // kernels and prints the reason.
+        // In clang 22, a different option selects `spirv64`. For Intel's other targets, clang
+        // rejects kernels and prints the reason.
         let target = match self.target().as_str() {
             "spirv64" => "--offload=spirv64".to_owned(),
             other => format!("--offload-arch={other}"),
@@ -51,7 +51,7 @@ impl Compilations<'_> {
             has_64_lanes: false,
         };
         let parts = self.compile_device(&mut compilation, clang, &device);
-        // The linked module is text, because this process changes it before the last step.
+        // The linked module is text, because the build changes it before the last step.
         let linked = self.work("ll");
         compilation.ordered.push(linked.clone());
         let link = device

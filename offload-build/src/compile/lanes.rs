@@ -1,5 +1,5 @@
-//! Finds code that loses lanes in warps of 64 lanes, which AMD's gfx9 and, on request, the CPU
-//! image have. On these targets, code that stores masks in 32 bits loses lanes 32 to 63.
+//! Finds code that loses lanes in warps of 64 lanes. AMD's gfx9 has such warps, and so does the CPU
+//! image on request. On these targets, code that stores masks in 32 bits loses lanes 32 to 63.
 //!
 //! `offload/warp.h` warns about masks passed to calls. Only a compiler warning can find results
 //! that are converted to 32 bits. The warning also covers other conversions, and [`hides`] drops
@@ -96,8 +96,8 @@ fn hides(message: &str) -> bool {
 }
 
 /// Whether a compiler's line of marks, such as `~~~^~~~`, marks lanes in the source line above it.
-/// Lanes are the whole argument of one of the [`COUNTS`], or one of the [`VOTES`], alone or
-/// combined with a mask.
+/// The marks must cover the whole argument of one of the [`COUNTS`], or one of the [`VOTES`], alone
+/// or combined with a mask.
 fn marks_lanes(source: &str, marks: &str) -> bool {
     let Some(caret) = marks.find('^') else { return false };
     let marked = |mark: char| mark == '~' || mark == '^';

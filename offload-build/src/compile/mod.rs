@@ -5,7 +5,7 @@
 //! | AMD | clang, to LLVM bitcode; assembly: to an object | clang, all bitcode together to an object; lld: code object |
 //! | `compute_*` | clang, to LLVM bitcode | clang: PTX |
 //! | `sm_*` | the same; a PTX source is used as it is | the same, then ptxas: cubin |
-//! | AMD and NVIDIA, of a crate in Rust | Cargo, to an object or PTX | lld: code object; ptxas: cubin |
+//! | AMD and NVIDIA, from a Rust crate | Cargo, to an object or PTX | lld: code object; ptxas: cubin |
 //! | `spirv64` | clang, to LLVM bitcode | clang: one module as text, then SPIR-V |
 //! | NVIDIA, by nvcc | nvcc: the image, or relocatable cubins for several sources | nvlink: cubin |
 //! | `cpu` | the C++ compiler, to an object; clang: to LLVM IR, which is cut into regions | the C++ compiler: shared object |

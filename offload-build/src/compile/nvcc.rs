@@ -146,8 +146,8 @@ fn preprocessor(ccbin: &Cxx, options: &[Cow<'_, str>]) -> &'static [&'static str
     }
 }
 
-/// Returns build.rs's options for nvcc that clang also accepts: macros, folders, headers, and the
-/// language version.
+/// Returns the nvcc options from build.rs that clang also accepts: macros, folders, headers, and
+/// the language version.
 pub(super) fn for_clang(options: Vec<OsString>) -> Vec<OsString> {
     const JOINED: [&str; 6] = ["-D", "-U", "-I", "-isystem", "-std=c++", "-ffile-prefix-map="];
     const APART: [&str; 5] = ["-D", "-U", "-I", "-isystem", "-include"];

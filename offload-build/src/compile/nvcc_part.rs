@@ -1,4 +1,4 @@
-//! Makes objects with host code with nvcc, which compiles a source for each target separately.
+//! Makes objects that contain host code. nvcc compiles a source for each target separately.
 //!
 //! | call of nvcc | makes | for |
 //! |---|---|---|

@@ -1,7 +1,7 @@
-//! Finds atomic operations whose orders are lost in PTX and in SPIR-V.
+//! Finds atomic operations whose memory orders are lost in PTX and in SPIR-V.
 //!
-//! For PTX, LLVM 22 compiles an `atomicrmw` with any order to an instruction without an order, for
-//! the threads of one GPU. Older versions lose more orders. Neither rustc nor clang reports this
+//! For PTX, LLVM 22 compiles an `atomicrmw` with any order to an instruction without an order,
+//! whose scope is one GPU. Older versions lose more orders. Neither rustc nor clang reports this
 //! loss, so the build compares the PTX with the LLVM IR from which it was made. In the CUDA
 //! dialect, `offload/nvptx_atomics.h` replaces the operations that have the usual names. For other
 //! operations, such as `__hip_atomic_fetch_add`, the build reads the LLVM IR in which clang

@@ -34,7 +34,8 @@ impl Sdk {
         if cccl.is_dir() {
             args.extend(["-isystem".into(), cccl.into()]);
         }
-        // Whichever headers a source uses, clang ignores the orders of its own atomic functions.
+        // Whichever headers a source uses, clang ignores the memory orders of its own atomic
+        // functions.
         args.extend(["-include".into(), plain_path(output.include().join(NVPTX_ATOMICS).into())]);
         let mut stands_for = vec![toolkit.path.clone()];
         for file in ["include/cuda.h", "nvvm/libdevice/libdevice.10.bc"] {

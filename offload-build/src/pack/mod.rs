@@ -101,7 +101,7 @@ impl PackedImage {
     }
 
     /// Returns the path of the file that contains only this image. The file is in `OUT_DIR`. If the
-    /// source already is a code object or cubin, the path is the source's.
+    /// source already is a code object or cubin, this is the source's path.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -100,8 +100,8 @@ fn vendors(selectors: &[Selector]) -> Vec<Vendor> {
     vendors
 }
 
-/// Returns the vendor of all entries in the list, if they have the same one and it makes GPUs.
-/// Otherwise, returns `None`.
+/// Returns the vendor in the list, if all entries are the same vendor and it makes GPUs. Otherwise,
+/// returns `None`.
 fn sole(vendors: &[Vendor]) -> Option<Vendor> {
     let first = *vendors.first()?;
     (first.is_gpu() && vendors.iter().all(|vendor| *vendor == first)).then_some(first)

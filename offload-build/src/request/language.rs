@@ -66,7 +66,7 @@ pub(crate) enum Recipe {
     Supplied,
 }
 
-/// The offloading language as which clang compiles a source.
+/// The offloading language that clang assumes for a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// For NVIDIA's GPUs.

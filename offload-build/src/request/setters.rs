@@ -95,8 +95,8 @@ macro_rules! setters_of_modules {
                 self
             }
 
-            /// Sets whether clang also reads sources for nvcc to find the signatures of their
-            /// kernels.
+            /// Sets whether clang also reads the sources that nvcc compiles, to find the signatures
+            /// of their kernels.
             ///
             /// With `true`, `offload_gpu::include_kernels!` generates functions for these kernels,
             /// and the program need not declare them. Clang gets the macros and the header folders
@@ -113,10 +113,9 @@ macro_rules! setters_of_modules {
             /// Sets whether the build lowers the version of nvcc's PTX to the oldest one that
             /// supports all of the PTX's instructions.
             ///
-            /// The default is `true`, because nvcc emits its newest PTX version, but a driver
-            /// rejects PTX versions newer than itself. The version is never lowered below 7.8 (CUDA
-            /// 11.8). If the PTX contains anything that this crate does not recognize, it keeps
-            /// nvcc's version.
+            /// The default is `true`, because nvcc emits its newest PTX version, which older
+            /// drivers reject. The version is never lowered below 7.8 (CUDA 11.8). If the PTX
+            /// contains anything that this crate does not recognize, the version is not lowered.
             ///
             #[doc = concat!("```\n", $example, "\n    .compiler(offload_build::Compiler::Nvcc)\n    .lower_ptx(false);\n```")]
             pub fn lower_ptx(&mut self, lower_ptx: bool) -> &mut Self {

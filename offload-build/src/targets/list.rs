@@ -16,7 +16,7 @@ pub(crate) struct RequestedTargets {
     pub(crate) if_known: Vec<String>,
     /// Targets to use if neither `archs` nor a variable lists any.
     pub(crate) default: Vec<String>,
-    /// Targets to use if the machine has no GPUs, wherever `default` would be used.
+    /// Targets to use like `default`, but only if the machine has no GPUs.
     pub(crate) native_or: Vec<String>,
 }
 

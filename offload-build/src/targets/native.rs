@@ -3,8 +3,8 @@
 //! | vendor | searched until one reports a GPU |
 //! |---|---|
 //! | NVIDIA | `nvidia-smi --query-gpu=compute_cap` in `PATH`, or WSL's; `nvptx-arch` beside clang or in `PATH` |
-//! | AMD | `amdgpu-arch` beside clang or in `PATH`; `rocm_agent_enumerator` in `PATH` or ROCm; Linux' list of devices in `/sys` |
-//! | Intel | Linux' list of devices in `/sys`, which only shows that a GPU exists |
+//! | AMD | `amdgpu-arch` beside clang or in `PATH`; `rocm_agent_enumerator` in `PATH` or ROCm; Linux's list of devices in `/sys` |
+//! | Intel | Linux's list of devices in `/sys`, which only shows that a GPU exists |
 //!
 //! `native` adds no target for an Intel GPU, because SPIR-V is the same for every Intel GPU, and
 //! build.rs lists it by name. Therefore OpenCL drivers, which may be for a CPU, have no effect on a
@@ -128,8 +128,8 @@ pub(crate) enum Gpus {
     },
 }
 
-/// A vendor, with its name and an example target, both for messages if there is no GPU, and with
-/// the search for its GPUs.
+/// A vendor, its name and an example target for the messages if there is no GPU, and the search for
+/// its GPUs.
 type VendorSearch = (Vendor, &'static str, &'static str, fn(&mut Search<'_>) -> Vec<String>);
 
 const SEARCHES: [VendorSearch; 3] = [
@@ -208,7 +208,7 @@ impl Search<'_> {
         found
     }
 
-    /// Logs whether Linux' list contains an Intel GPU, which has no target of its own.
+    /// Logs whether Linux's list contains an Intel GPU, which has no target of its own.
     fn intel(&mut self, cards: &Path) -> Vec<String> {
         self.other = intel_card(cards).map(|card| {
             format!(
@@ -279,7 +279,7 @@ impl Search<'_> {
     }
 }
 
-/// Returns the processors of the GPUs in Linux' list `topology`, without duplicates.
+/// Returns the processors of the GPUs in Linux's list `topology`, without duplicates.
 fn devices(topology: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for folder in numbered(topology, "") {
@@ -300,7 +300,7 @@ fn devices(topology: &Path) -> Vec<String> {
     found
 }
 
-/// Returns the first Intel GPU in Linux' list `cards`.
+/// Returns the first Intel GPU in Linux's list `cards`.
 fn intel_card(cards: &Path) -> Option<PathBuf> {
     /// Intel's PCI vendor ID.
     const INTEL: &str = "0x8086";

@@ -197,7 +197,7 @@ impl Cargo {
         all
     }
 
-    /// Returns the rustc flags for the host program that users add: those in RUSTFLAGS and Cargo's
+    /// Returns the rustc flags that users add for the host program: those in RUSTFLAGS and Cargo's
     /// configuration.
     pub fn rustc_flags(&self) -> Vec<String> {
         let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();

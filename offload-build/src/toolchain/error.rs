@@ -1,4 +1,4 @@
-//! The errors that end a build. Each reports the attempted operation, the cause, and advice.
+//! The errors that end a build. Each contains the attempted operation, the cause, and advice.
 
 use std::fmt;
 use std::io;

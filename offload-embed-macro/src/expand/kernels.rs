@@ -23,8 +23,8 @@ pub(crate) struct Pack<'a> {
     pub(crate) value: TokenStream,
 }
 
-/// Returns the items for a pack. Kernels that the program declares replace their known signatures.
-/// `hidden` is the path of `offload-gpu`'s hidden module.
+/// Returns the items for a pack. The program's declarations of kernels replace the known
+/// signatures. `hidden` is the path of `offload-gpu`'s hidden module.
 ///
 /// Returns an error if the pack lacks a declared kernel, or if a declared kernel has a different
 /// number of parameters in the pack.

@@ -1,5 +1,5 @@
 //! Decides where the image for one target comes from: an earlier run, a compiler, or a source that
-//! contains it. The file for each vendor finds the compilers.
+//! contains it. Each vendor has its own file, which finds the compilers.
 
 mod amdgpu;
 mod intel;
@@ -95,8 +95,7 @@ impl Run<'_> {
         let sanitizers = Sanitizer::find(&cxx, self.tools)?;
         let compilations = self.compilations(needed, &sdk);
         let mut compilation = compilations.cpu(&cxx, &sanitizers, of);
-        // For modules with GPU images, the compilers of these images determine the known
-        // signatures.
+        // If the module has GPU images, their compilers provide the signatures.
         if of.is_none()
             && needed.module.is_for_cpu_alone()
             && let Ok(clang) = self.clang()

@@ -1,5 +1,5 @@
-//! Makes images from a Rust kernel crate. Cargo compiles the crate, for GPUs with the kernels'
-//! toolchain and then lld or ptxas, and for the CPU with the program's toolchain.
+//! Makes images from a Rust kernel crate. For GPUs, Cargo compiles the crate with the kernels'
+//! toolchain, and then lld or ptxas runs. For the CPU, Cargo uses the program's toolchain.
 
 use super::super::jobs::Source;
 use super::super::missing_tool::{MissingTool, NotMade};

@@ -137,7 +137,7 @@ impl DeviceLinker<'_> {
             output: run.output,
             cargo: run.cargo,
         };
-        // Only CUDA's device code needs a toolkit to be linked.
+        // A toolkit is needed only to link CUDA's device code.
         let toolkit = (self.vendor == Vendor::Nvidia).then(|| self.toolkit());
         if let Some(nvcc) = toolkit.filter(|_| is_by_nvcc(self.modules[0], self.vendor)) {
             let ccbin = run.tools.ccbin(&run.cargo.target).expect("nvcc has compiled with it");

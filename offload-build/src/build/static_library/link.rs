@@ -1,5 +1,5 @@
-//! Finds the libraries to link with a static library: itself, the vendor's runtime and the C++
-//! library.
+//! Finds the libraries to link for a static library: the library itself, the vendor's runtime and
+//! the C++ library.
 
 use super::StaticLibrary;
 use crate::build::run::Run;
@@ -18,7 +18,7 @@ pub(super) enum Cudart {
 }
 
 impl Cudart {
-    /// Returns how build.rs links CUDA's runtime. The default is `static`.
+    /// Returns how to link CUDA's runtime, according to build.rs. The default is `static`.
     ///
     /// Returns an error for a word that is not one of the three values.
     #[inline]

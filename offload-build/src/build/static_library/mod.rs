@@ -54,8 +54,8 @@ impl StaticLibrary {
     /// Returns whether nothing was compiled because of `OFFLOAD_SKIP` or `DOCS_RS`.
     ///
     /// A skipped build only checks or documents the program and does not link it, so the program
-    /// can keep its API. If the build makes no library because no target is left, this method
-    /// returns `false`, and the library's functions are undefined.
+    /// can still contain calls to the library. If the build makes no library because no target is
+    /// left, this method returns `false`, and the library's functions are undefined.
     pub fn is_skipped(&self) -> bool {
         self.is_skipped
     }

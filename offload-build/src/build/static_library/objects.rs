@@ -2,8 +2,8 @@
 //!
 //! The names of the objects contain the targets. Objects for earlier lists of targets remain, so a
 //! return to an earlier list compiles nothing. The build compiles each source separately for each
-//! target. After a change of the list, the build therefore compiles only for the new targets and,
-//! with clang, the host part.
+//! target. After a change of the list, the build therefore compiles only the device code for the
+//! new targets and, with clang, the host part.
 
 use super::check_images;
 use super::device_link::is_by_nvcc;

@@ -303,7 +303,7 @@ impl<'a> Entries<'a> {
         field("encoding", entry.number("encoding").map(|it| format!("DW_ATE_{}", encoding(it))));
         let value = entry.get("const_value");
         field("value", value.map(|text| number(text).map_or(text.to_owned(), |it| it.to_string())));
-        // The upper bound of an array without elements is -1.
+        // The upper bound of a zero-length array is -1.
         let count = entry.number("upper_bound").map(|bound| bound.wrapping_add(1));
         field("count", count.map(|count| count.to_string()));
         let flags = [

@@ -1,7 +1,7 @@
 //! Reads LLVM IR as text.
 
 /// Returns the identifier, with any quotation marks, at the start of a text that follows `@` or
-/// `%`. Returns `None` if a quoted identifier has no end.
+/// `%`. Returns `None` if the closing quotation mark is missing.
 ///
 /// Source: LLVM's LangRef (22), "Identifiers".
 pub fn identifier(text: &str) -> Option<&str> {

@@ -38,7 +38,7 @@ pub struct Stored {
     pub align: Align,
 }
 
-/// The alignment of a type in bytes, as the IR states it.
+/// The alignment of a type in bytes, from the IR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     Exactly(u64),
@@ -85,7 +85,7 @@ struct Definition<'ir> {
     is_on_cpu: bool,
 }
 
-/// Returns the definition of a kernel. `annotated` lists the kernels that metadata names.
+/// Returns the definition of a kernel. `annotated` contains the kernels listed in metadata.
 fn definition<'ir>(line: &'ir str, annotated: &[&str]) -> Option<Definition<'ir>> {
     let (attributes, rest) = line.strip_prefix("define ")?.split_once('@')?;
     let name = ir::identifier(rest)?;
@@ -202,7 +202,7 @@ fn call<'ir>(line: &'ir str, names: &[&str]) -> Option<(&'ir str, Vec<&'ir str>,
     Some((&line[..line.len() - rest.len()], arguments, behind))
 }
 
-/// Splits a text into the arguments, which are in parentheses at the text's start, and the rest.
+/// Splits a text that starts with arguments in parentheses into these arguments and the rest.
 fn arguments(text: &str) -> Option<(Vec<&str>, &str)> {
     let (mut depth, mut is_string) = (0_usize, false);
     let end = text.bytes().position(|byte| {

@@ -102,8 +102,8 @@ impl<'ir> Node<'ir> {
         Some(Self { kind, body: body.strip_suffix(')')? })
     }
 
-    /// Returns the node's items, which commas separate. Commas in strings and brackets do not
-    /// separate items.
+    /// Returns the node's comma-separated items. Commas in strings and brackets do not separate
+    /// items.
     pub fn items(&self) -> Items<'ir> {
         split(self.body)
     }

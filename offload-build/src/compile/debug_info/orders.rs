@@ -1,5 +1,5 @@
-//! Compares the orders of atomic operations in LLVM IR with those in the PTX or SPIR-V made from
-//! the IR.
+//! Compares the memory orders of atomic operations in LLVM IR with those in the PTX or SPIR-V made
+//! from the IR.
 //!
 //! Checked with the IR of clang 15 to 22 and of rustc 1.96, and with LLVM's PTX and SPIR-V.
 
@@ -53,8 +53,8 @@ const OPERATIONS: [[&str; 3]; 19] = [
 const CAS: &str = ".cas.";
 const FETCH_UPDATE: &str = "fetch_update";
 
-/// Returns a line for each operation with an order in the LLVM IR whose instruction is among the
-/// names in `plain`.
+/// Returns a line for each operation that has an order in the LLVM IR although its instruction is
+/// among the names in `plain`.
 ///
 /// Skips the compiler's own static functions, whose names begin with `__`. For example,
 /// `__iAtomicAdd` implements CUDA's `atomicAdd`, which guarantees no order but is `seq_cst` in IR.

@@ -138,8 +138,8 @@ fn is_same(of: &[usize], value: usize) -> bool {
     of[value] != 0 && of[value] & VARIES == 0
 }
 
-/// Whether an instruction only computes, jumps, or accesses memory so that the order of threads
-/// shows only in a race.
+/// Whether an instruction only computes, jumps, or accesses memory in a way that reveals the order
+/// of threads only if there is a race.
 fn is_plain(line: &Line) -> bool {
     const OTHERS: &str = " phi br switch ret getelementptr extractvalue insertvalue extractelement \
         insertelement shufflevector urem udiv srem sdiv fdiv frem ";

@@ -40,7 +40,7 @@ impl Compilations<'_> {
         self.compiling(to, Crate { rust: &rust, ..of }, &recipe, "obj", object)
     }
 
-    /// Adds the step that describes a crate's kernels as the program's toolchain compiles them.
+    /// Adds the step in which the program's toolchain describes a crate's kernels.
     pub(in super::super) fn describe_for_cpu(&self, to: &mut Compilation, of: Crate<'_>) {
         self.describe(to, of, &self.recipe_for_cpu(self.work("target")));
     }

@@ -19,8 +19,8 @@ impl Manifest {
         Self { rows: reader.rows }
     }
 
-    /// Returns the text of the value of a key such as `package.name`, without quotation marks, if
-    /// the manifest contains the key.
+    /// Returns the value of a key such as `package.name` as text without quotation marks, if the
+    /// manifest contains the key.
     pub(super) fn value(&self, key: &str) -> Option<String> {
         self.list(key).into_iter().next()
     }

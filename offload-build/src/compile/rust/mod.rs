@@ -307,7 +307,8 @@ pub(crate) fn lock(of: Crate<'_>, cargo: &Cargo) -> Step {
 }
 
 /// If the crate needs no network, adds options with which Cargo needs none either. Cargo also
-/// resolves the dependencies of the whole standard library, which the toolchain may contain.
+/// resolves the dependencies of the whole standard library. The toolchain may contain these
+/// dependencies.
 fn without_network(line: Line, of: Crate<'_>) -> Line {
     let vendored = of.rust.sources().join("vendor");
     if of.package.has_registry || !vendored.is_dir() {

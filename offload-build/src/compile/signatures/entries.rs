@@ -7,7 +7,7 @@
 //! |---|---|
 //! | with parameters that are numbers or pointers to numbers | by a cast to the function's type, in case of overloads |
 //! | with other types, and a name that another kernel shares | the same |
-//! | with other types | through a template that deduces these types, which may have no name there |
+//! | with other types | through a template that deduces these types, which may be local or unnamed |
 //!
 //! `offload/entry.h` contains the rest of an entry.
 

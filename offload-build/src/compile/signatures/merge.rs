@@ -60,8 +60,8 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
     merged
 }
 
-/// Whether two descriptions are of the same variable, because a source is described once for each
-/// kind of target. If they are not, two sources define `static` variables with the same name.
+/// Whether two descriptions are of the same variable, which is described once for each kind of
+/// target. Otherwise, two sources define `static` variables with the same name.
 fn is_same_variable(one: &Variable, other: &Variable) -> bool {
     let is_static = |it: &Variable| it.obstacle == Some(Obstacle::Static);
     let is_shared = !is_static(one) && !is_static(other);

@@ -53,7 +53,7 @@ struct Members {
     align: Option<u64>,
 }
 
-/// The place of a value of a class without data.
+/// Where a value of a class without data occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Empty {
     /// The value is a base class.
@@ -111,14 +111,14 @@ impl<'ir> Types<'ir> {
         Type::Record(self.records[known].name.clone())
     }
 
-    /// Whether C++ passes a value of this type by its address. (clang has described the type.)
+    /// Whether C++ passes a value of this type by address, according to clang's description.
     pub(super) fn is_address(&self, id: Id) -> bool {
         let node = self.metadata.node(self.bare(id).0);
         node.is_some_and(|node| node.has_flag("DIFlagTypePassByReference"))
     }
 
-    /// Returns the type of a template argument, which the source may only declare. Returns `None`
-    /// for a function, or for a type without a name, such as a lambda.
+    /// Returns the type of a template argument. The source may declare the type without defining
+    /// it. Returns `None` for a function, or for a type without a name, such as a lambda.
     pub(super) fn template_argument(&mut self, id: Id) -> Option<Type> {
         let node = self.metadata.node(self.bare(id).0)?;
         if is_record(node) && node.string("name").is_none_or(|name| name.is_empty()) {
@@ -193,8 +193,8 @@ impl<'ir> Types<'ir> {
         }
     }
 
-    /// Whether values of a type cannot change, because the type or, for an array, its elements'
-    /// type is `const`.
+    /// Whether values of a type cannot change, because the type or, for an array, the type of its
+    /// elements is `const`.
     pub(super) fn is_const(&self, id: Id) -> bool {
         let (bare, is_const, _) = self.bare(id);
         let array = self.metadata.node(bare).filter(|node| node.tag() == "array_type");

@@ -96,7 +96,8 @@ pub(crate) fn unite(
 }
 
 impl Different {
-    /// Adds the differences between two descriptions. Each comes with its number and place.
+    /// Adds the differences between two descriptions. Each description comes with its number and
+    /// place.
     fn add<'a>(
         &mut self,
         (number, place, one): (usize, &str, &'a Signatures),

@@ -31,7 +31,7 @@ impl Cxx {
          others in PATH"
     };
 
-    /// Returns the C++ compiler for the image `cpu`.
+    /// Returns the C++ compiler for the CPU image.
     ///
     /// Returns an error with the reason if there is no compiler, or if the compiler does not accept
     /// GNU's options.
@@ -43,7 +43,7 @@ impl Cxx {
         Ok(found)
     }
 
-    /// Returns clang as the C++ compiler for the image `cpu` of programs for this machine.
+    /// Returns clang as the C++ compiler for the CPU image of programs for this machine.
     ///
     /// Returns `None` if a variable names a C++ compiler or sets C++ flags, or if clang does not
     /// find the C++ library.

@@ -98,8 +98,8 @@ impl<'a> Tools<'a> {
 
     /// Returns the ptxas for an architecture, given by name and number (`sm_80` and 80).
     ///
-    /// If the ptxas found has dropped this architecture, returns the ptxas of CUDA 12, if our
-    /// install commands have installed it.
+    /// If the ptxas found has dropped this architecture, and our install commands have installed
+    /// the ptxas of CUDA 12, returns that one.
     ///
     /// Returns the search log if there is no current ptxas.
     pub fn ptxas_for(&self, arch: &str, number: u32) -> Search<'_, Ptxas> {
@@ -169,7 +169,7 @@ impl<'a> Tools<'a> {
             || is_path(self.probes.ask_anew(&clang.path, WHERE_IS_IT))
     }
 
-    /// Returns the C++ compiler for the image `cpu`.
+    /// Returns the C++ compiler for the CPU image.
     ///
     /// On Linux, this is clang, unless clang is missing, a variable names a different compiler, or
     /// the image is checked (`is_checked`). For checked images, clang is not preferred, because its

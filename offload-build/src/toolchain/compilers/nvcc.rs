@@ -159,8 +159,8 @@ impl Nvcc {
 
     /// Returns the folders with CUDA's static runtime for the program's target.
     ///
-    /// They are in the toolkit, or else in a toolkit that a variable names, or else named by `-L`
-    /// in nvcc's variables.
+    /// They are in the toolkit, or else in a toolkit that a variable names, or else after `-L` in
+    /// nvcc's variables.
     #[inline]
     pub fn library_folders(&self, cargo: &Cargo) -> Vec<PathBuf> {
         let has_runtime = |folder: &Path| {

@@ -1,4 +1,4 @@
-//! Sorts the output of tools that succeeded into warnings for users and output that `-v` and
+//! Separates the output of successful tools into warnings for users and output that `-v` and
 //! similar options request.
 
 /// The lines of a tool's output, in order: warnings, and all other lines (`remarks`).

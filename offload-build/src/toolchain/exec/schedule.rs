@@ -28,7 +28,7 @@ pub struct How {
     pub launcher: Option<Launcher>,
 }
 
-/// The output of a step that succeeded, or the error of a failed step that may fail.
+/// The output of a step that succeeded, or the error of a step that failed but was allowed to.
 #[derive(Debug)]
 pub struct Printed {
     /// The file that the step wrote.
@@ -162,7 +162,7 @@ impl State<'_> {
     }
 
     /// Returns the step to start next. Among the steps that need not wait, this is the one with the
-    /// most work ahead. In a tie, returns the first of them.
+    /// most work ahead. In a tie, the first step wins.
     fn next(&self) -> Option<usize> {
         let mut next: Option<usize> = None;
         for &step in &self.waiting {

@@ -30,7 +30,7 @@ pub enum Installable {
     /// NVIDIA's assembler. If `old`, the assembler of CUDA 12, for architectures up to `sm_72`.
     Ptxas {
         old: bool,
-        /// Whether the help offers to list PTX instead.
+        /// Whether the help suggests PTX as an alternative target.
         or_ptx: bool,
     },
     Nvcc,

@@ -91,7 +91,7 @@ impl System {
                 os_release.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))?;
             Some(line.trim().trim_matches(['"', '\'']).to_owned())
         };
-        // `ID_LIKE` lists related systems, from the closest to the least close.
+        // `ID_LIKE` lists related systems, the closest first.
         let [id, like] = ["ID", "ID_LIKE"].map(|name| value(name).unwrap_or_default());
         let mut installer = match os {
             "macos" => Installer::Brew,
@@ -113,8 +113,8 @@ impl System {
         Self { installer, release, needs_sudo: false, has_pip: false }
     }
 
-    /// Returns the Debian or Ubuntu packages with these parts of a clang of at least this version.
-    /// Returns an empty list if the release has no such clang.
+    /// Returns the Debian or Ubuntu packages with these parts of clang, in this version or a newer
+    /// one. Returns an empty list if the release has no such clang.
     pub(super) fn clang_packages(&self, least: u32, parts: &[&str]) -> Vec<String> {
         let release = self.release.as_deref().unwrap_or_default();
         let clangs = CLANGS.iter().find(|it| it.release == release).unwrap_or(&UNKNOWN_RELEASE);
