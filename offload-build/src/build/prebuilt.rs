@@ -303,8 +303,8 @@ impl Prebuilt {
         }
     }
 
-    /// Returns the kernels' parameters even if the set does not match this build, or else the
-    /// reason why the set lacks them.
+    /// Returns the kernels' parameters that the set records, even if the set does not match this
+    /// build. If there are none, the error is the reason.
     pub(crate) fn recorded_signatures(&self, cargo: &Cargo) -> Result<Signatures, String> {
         let manifest = self.manifest.display();
         cargo.watch(&self.manifest);

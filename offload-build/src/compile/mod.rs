@@ -219,7 +219,8 @@ impl<'a> Compilations<'a> {
     }
 }
 
-/// An estimate of work that exceeds the total source bytes of any build.
+/// A value for `source_bytes` that is larger than the total for any build, so that the step starts
+/// first.
 const FIRST: u64 = u64::MAX >> 16;
 
 impl Compilation {

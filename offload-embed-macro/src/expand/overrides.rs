@@ -57,7 +57,7 @@ pub(super) fn items(
     for (number, ty) in overrides.iter().enumerate() {
         if let Some(again) = overrides[..number].iter().find(|it| it.overlaps(ty)) {
             let message =
-                format!("`{}` is already replaced by a type: remove one of the two", again.meant());
+                format!("`{}` has two replacement types: remove one of them", again.meant());
             return Err(Error::new(ty.name.span(), message));
         }
         let (alias, path) = (alias(number), &ty.path);

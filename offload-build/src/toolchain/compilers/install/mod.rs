@@ -254,7 +254,9 @@ impl Installable {
                             or_ptx(format!("or list PTX, which needs no ptxas: {ptx}")),
                         );
                     }
-                    (_, true) => "ptxas from CUDA 12 (the one from CUDA 13 needs sm_75 or newer)",
+                    (_, true) => {
+                        "ptxas from CUDA 12 (that of CUDA 13 supports only sm_75 and newer)"
+                    }
                     (_, false) => "ptxas, NVIDIA's assembler",
                 };
                 let toolkit =
