@@ -103,7 +103,7 @@ fn nvcc_and_the_runtime_may_be_in_two_folders() {
     let printed = build().env("NVCC_APPEND_FLAGS", flags("")).fails();
     printed.has(&format!(
         "programs need libcudart_static.a for x86_64-unknown-linux-gnu, but it is in neither the CUDA \
-         toolkit {} (targets/x86_64-linux/lib, lib64, lib, ",
+         toolkit {} (folders targets/x86_64-linux/lib, lib64, lib, ",
         compiler.display()
     ));
 }
@@ -142,7 +142,7 @@ fn libraries_are_those_of_the_programs_host() {
     let printed = build(arm);
     printed.lacks("warning=folder").has(&format!(
         "programs need libcudart_static.a for {arm}, but it is in neither the CUDA toolkit {} \
-         (targets/sbsa-linux/lib, targets/aarch64-linux/lib)",
+         (folders targets/sbsa-linux/lib, targets/aarch64-linux/lib)",
         toolkit.canonicalize().expect("it is there").display()
     ));
     for folder in ["targets/aarch64-linux/lib", "targets/sbsa-linux/lib"] {
