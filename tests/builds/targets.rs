@@ -380,9 +380,7 @@ fn a_build_script_asks_for_its_targets() {
         assert_eq!(lines, expected.len() - 2, "{variables:?}: {printed}");
     }
     let refused = scenario.build().env("OFFLOAD_ARCH", "nonsense").fails();
-    refused
-        .once("offload-build could not list the targets")
-        .once("a target from OFFLOAD_ARCH: ");
+    refused.once("offload-build could not list the targets").once("a target from OFFLOAD_ARCH: ");
     // Later lines of build.rs could add targets, so the message asks the user to list them before
     // the call.
     scenario.build_script("Build::new().resolve();");
