@@ -11,8 +11,8 @@ use offload_pack::pack_index::{IndexImage, IndexKernel, IndexModule, Origin, Pac
 
 const COMPRESSED: &str = "the file is compressed, so its images are not known when the program is \
                           compiled: PACK.bytes() has the whole file";
-const FATBIN: &str = "the file is a fatbin, from which the CUDA driver chooses an image at run \
-                      time: pass it PACK.bytes(), the whole file";
+const FATBIN: &str = "the file is a fatbin, from which the CUDA driver chooses an image: \
+                      PACK.bytes() has the whole file";
 
 /// The maximum number of bytes to decompress at compile time: 0, so nothing is decompressed.
 const LIMIT: u64 = 0;

@@ -36,7 +36,7 @@ use verdicts::judge_all;
     status is 1 if no image fits, or something cannot be read."
 )]
 pub struct Args {
-    /// Executable, library, object, bundle, fatbin, code object, wheel or other archive
+    /// Program, library, object, bundle, fatbin, code object, wheel, archive
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// gfx90a:sramecc+:xnack-, sm_90, sm_121@driver13.0, cpu
