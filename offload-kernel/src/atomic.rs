@@ -128,9 +128,8 @@ impl<T: AtomicNumber> Atomic<T> {
         const {
             assert!(
                 arch::HAS_ORDERS,
-                "Atomic needs sm_70 or newer. For older GPUs, use an atomic operation of `core` \
-                 with \
-                 Ordering::Relaxed, between two fences of `core`"
+                "Atomic needs sm_70 or newer. For older GPUs, put fences of core around an atomic operation of core with \
+                 Ordering::Relaxed"
             );
         }
         // SAFETY: the caller guarantees the number, and this type has the number's layout.

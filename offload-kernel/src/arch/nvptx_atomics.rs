@@ -20,7 +20,7 @@ macro_rules! ordered {
                 ($orders, Scope::Device) => $run!($operands $name ".gpu"),
                 ($orders, Scope::System) => $run!($operands $name ".sys"),
             )*
-            _ => panic!("this atomic operation does not support this memory ordering"),
+            _ => panic!("the operation does not have this order"),
         }
     };
 }
@@ -132,7 +132,7 @@ fn fence_if_sequential(order: Ordering, scope: Scope) {
 #[inline(always)]
 fn strongest(success: Ordering, failure: Ordering) -> Ordering {
     match (success, failure) {
-        (_, Release | AcqRel) => panic!("the failure ordering cannot be Release or AcqRel"),
+        (_, Release | AcqRel) => panic!("a comparison that fails does not have this order"),
         (SeqCst, _) | (_, SeqCst) => SeqCst,
         (Relaxed, Acquire) => Acquire,
         (Release, Acquire) => AcqRel,

@@ -67,7 +67,7 @@ pub(crate) fn run(grid: [u32; 3], block: [u32; 3], shared: usize, kernel: impl F
 }
 
 fn this() -> Thread {
-    THREAD.with_borrow(|thread| thread.clone().expect("only threads of a grid call this function"))
+    THREAD.with_borrow(|thread| thread.clone().expect("a thread of a grid calls this function"))
 }
 
 pub(crate) fn thread_index() -> Index {
