@@ -19,7 +19,7 @@ pub struct Need {
     pub elsewhere: &'static str,
     /// Files that show that the tool is installed. If set-up unpacks the packages, the files are in
     /// the folder of the unpacked packages. Otherwise, on a system without dpkg, each file is in
-    /// one of [`places`].
+    /// LLVM's folder, in `PATH`, or in one of [`FOLDERS`].
     files: &'static [&'static str],
 }
 
