@@ -52,9 +52,8 @@ pub(super) struct Kernel {
     count: usize,
     kinds: String,
     cases: String,
-    // LLVM IR: for each region, the instructions before the loop over the threads (`once`), the
-    // parameters that pass their results to the loop (`same`), and the instructions with which
-    // each thread begins (`begin`).
+    // LLVM IR of each region: the instructions before the loop over the threads (`once`), the
+    // parameters that pass on their results (`same`), and the start of each thread (`begin`).
     once: String,
     same: String,
     begin: String,
