@@ -126,19 +126,20 @@ fn known<'a>(packages: &[&'a str]) -> Result<(Vec<&'a str>, Vec<&'a str>)> {
 
 /// Returns apt-get with these arguments, through `sudo` unless the user is root.
 fn apt_get(args: &[&str]) -> Result<Command> {
-    let (_, id, _) = run::outcome(Command::new("id").arg("-u"))?;
-    let is_root = id.trim() == "0";
-    if !is_root && run::on_path("sudo").is_none() {
-        return fail("apt-get needs root: this is not root, and there is no sudo");
-    }
-    // In CI, a password prompt would wait forever, so make sudo fail instead (`-n`).
-    let sudo = if run::is_ci() { "sudo -n" } else { "sudo" };
     // Set the variable with `env`, because sudo drops the caller's variables. A different apt may
     // be running (unattended upgrades), or a download may fail once, so wait and try again.
-    let env = "env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3";
-    let words = format!("{} {env}", if is_root { "" } else { sudo });
-    let (program, words) = words.trim_start().split_once(' ').unwrap_or_default();
-    let mut command = run::command(program, words);
+    const APT_GET: &str = "DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 \
+                           -o Acquire::Retries=3";
+    let (_, id, _) = run::outcome(Command::new("id").arg("-u"))?;
+    let mut command = if id.trim() == "0" {
+        run::command("env", APT_GET)
+    } else if run::on_path("sudo").is_some() {
+        // In CI, a password prompt would wait forever, so make sudo fail instead (`-n`).
+        let options = if run::is_ci() { "-n" } else { "" };
+        run::command("sudo", &format!("{options} env {APT_GET}"))
+    } else {
+        return fail("apt-get needs root: this is not root, and there is no sudo");
+    };
     command.args(args);
     Ok(command)
 }
