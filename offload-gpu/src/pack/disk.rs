@@ -98,7 +98,8 @@ fn try_load<F: Form>(
     }
     let modules: Result<Vec<_>, _> = index.modules.into_iter().map(module).collect();
     let modules = modules.map_err(damaged)?.leak();
-    record::problem(modules, bytes.len()).map_or(Ok(()), |problem| Err(damaged(problem)))?;
+    let problem = record::problem(modules, bytes.len(), F::IS_COMPRESSED);
+    problem.map_or(Ok(()), |problem| Err(damaged(problem)))?;
     let unaligned = || unread(&format!("could not allocate aligned memory for {path}"), "");
     let bytes = aligned(bytes).ok_or_else(unaligned)?;
     let section = index.section.elf_name();

@@ -63,17 +63,15 @@ impl<'pack, F: Form> Module<'pack, F> {
         }
     }
 
-    /// Returns a key that is unique in the program: the address of the module's pack, and the
-    /// number of the module's first image. Returns `None` for a module without images: the next
-    /// module would have the same number, and an empty pack has no unique address.
+    /// Returns a key that is unique in the program: the address of the pack's bytes, and the
+    /// module's name. The address of the record would not do, since a constant with a module may
+    /// refer to a copy of the record. Returns `None` for a module without images, because the bytes
+    /// of an empty pack have no unique address.
     #[cfg(feature = "run")]
-    pub(crate) fn key(&self) -> Option<(usize, usize)> {
+    pub(crate) fn key(&self) -> Option<(usize, &'static str)> {
         let Module { pack, record } =
             self.now().filter(|module| !module.record.images.is_empty())?;
-        // Compare names, not addresses, since a constant with a module may refer to a copy of the
-        // record.
-        let before = pack.modules.iter().take_while(|module| module.name != record.name);
-        Some((pack.bytes.as_ptr().addr(), before.map(|module| module.images.len()).sum()))
+        Some((pack.bytes.as_ptr().addr(), record.name))
     }
 
     /// Returns the kernel with this name, by the rules of [`KernelPack::kernel`]. At least one

@@ -56,8 +56,13 @@ impl ModuleRecord {
 }
 
 /// Returns the first fault of the modules in a pack of `size` bytes, if there is any.
+/// `may_be_compressed` is whether the pack's type allows streams.
 #[inline]
-pub(super) const fn problem(modules: &[ModuleRecord], size: usize) -> Option<&'static str> {
+pub(super) const fn problem(
+    modules: &[ModuleRecord],
+    size: usize,
+    may_be_compressed: bool,
+) -> Option<&'static str> {
     let (mut i, mut plain, mut compressed) = (0, false, false);
     while i < modules.len() {
         let module = &modules[i];
@@ -68,7 +73,13 @@ pub(super) const fn problem(modules: &[ModuleRecord], size: usize) -> Option<&'s
         plain |= module.stream.is_none() && !module.images.is_empty();
         i += 1;
     }
-    if plain && compressed { Some("only some modules of the pack are compressed") } else { None }
+    match compressed {
+        true if !may_be_compressed => {
+            Some("the pack has compressed streams, but its type is for uncompressed packs")
+        }
+        true if plain => Some("only some modules of the pack are compressed"),
+        _ => None,
+    }
 }
 
 /// Returns the kernel's recorded name, if one of the images has the kernel.

@@ -48,8 +48,8 @@ pub(super) struct ForeignContext {
     pub(super) id: Option<u64>,
 }
 
-/// The key of a module in a program: the address of its pack, and the number of its first image.
-type ModuleKey = (usize, usize);
+/// The key of a module in a program: the address of the bytes of its pack, and its name.
+type ModuleKey = (usize, &'static str);
 
 /// The slot for a module, empty until the module is loaded. If two threads request the same module,
 /// the second waits until the first has loaded it.

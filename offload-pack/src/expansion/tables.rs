@@ -1,6 +1,6 @@
 //! Generates the expression for a `KernelPack`, with the table `MODULES`.
 
-use crate::pack_index::{Index, IndexImage, IndexModule, Limits, PackIndex};
+use crate::pack_index::{Index, IndexImage, IndexModule, IndexStream, Limits, PackIndex};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -56,10 +56,11 @@ pub fn table(modules: &[IndexModule], is_registered: bool) -> String {
             });
             records.push_str(&image(entry, lists));
         }
-        // The `Debug` output of a stream is a Rust expression, except that the paths are
-        // incomplete.
-        let stream = stream.map(|it| {
-            format!("__offload::{it:?}").replace("method: ", "method: __offload::Method::")
+        let stream = stream.map(|IndexStream { offset, size, inflated_size, method }| {
+            format!(
+                "__offload::IndexStream {{ offset: {offset}, size: {size}, \
+                 inflated_size: {inflated_size}, method: __offload::Method::{method:?} }}"
+            )
         });
         let registered = bundle.filter(|_| is_registered).map(|_| format!("&REGISTERED_{number}"));
         let (stream, registered) = (option(stream), option(registered));
