@@ -10,8 +10,9 @@ pub(crate) fn kernels(call: &Call) -> TokenStream {
 }
 
 pub(crate) fn value(call: &Call) -> TokenStream {
-    let message = "without the feature `macros` of offload-gpu, only include_kernels!(\"saxpy\") \
-                   works. include_offload!, options, declared kernels and OFFLOAD_FROM_DISK need \
-                   this feature, and embedding a file by its path needs `files`. In Cargo.toml: ";
+    let message = "without the feature `macros` of offload-gpu, only calls such as \
+                   include_kernels!(\"saxpy\") work. include_offload!, options, declared kernels \
+                   and OFFLOAD_FROM_DISK need this feature, and embedding a file by its path \
+                   needs `files`. In Cargo.toml: ";
     call.error(&(message.to_owned() + &feature::line("macros")), Span::call_site())
 }

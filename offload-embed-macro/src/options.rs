@@ -8,20 +8,20 @@ use syn::{Error, Result};
 
 /// Checks the options for a pack of the build script.
 pub(crate) fn check_for_pack(options: &Options, index: &Index) -> Result<()> {
-    let decided = |what: &str, why: &str| {
+    let decided = |option: &str, what: &str, why: &str| {
         format!(
-            "build.rs sets the {what} of a pack: {why}. Only files, embedded with path = \"...\", \
-             have this option"
+            "`{option}` is only for files, embedded with path = \"...\". For a pack, offload-build \
+             sets the {what}: {why}"
         )
     };
     if let Some(section) = &options.section {
         let why =
             ".hip_fatbin if all targets are AMD's, otherwise .llvm.offloading, as tools expect";
-        return Err(Error::new(section.span(), decided("section", why)));
+        return Err(Error::new(section.span(), decided("section", "section", why)));
     }
     if let Some(align) = &options.align {
         let why = "4096 in .hip_fatbin, 8 in .llvm.offloading, as runtimes and tools expect";
-        return Err(Error::new(align.span(), decided("alignment", why)));
+        return Err(Error::new(align.span(), decided("align", "alignment", why)));
     }
     if let Some(word) = &options.trusts_cpu {
         let message = "`unsafe(cpu)` is only for files: the images for the CPU in a pack come from this build";

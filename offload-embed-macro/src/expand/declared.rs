@@ -233,7 +233,7 @@ fn check_count(
     let declared = kernel.parameters.len();
     let has = format!("the image for {target} has {}", arguments.len());
     let bytes =
-        |argument: &IndexArgument| format!("{} bytes at {}", argument.size, argument.offset);
+        |argument: &IndexArgument| format!("{} bytes at offset {}", argument.size, argument.offset);
     if let Some(missing) = arguments.get(declared) {
         let message = format!(
             "the kernel `{symbol}` is declared here with {declared} parameters, but {has}; \

@@ -66,8 +66,11 @@ impl fmt::Display for Error {
             }
             Error::Content { path, what } => write!(f, "{} {what}", path.display()),
             Error::NoImage { path, left_out } => {
-                let what =
-                    if left_out.is_empty() { "no image".to_owned() } else { left_out.join(", ") };
+                let what = if left_out.is_empty() {
+                    "it contains no image".to_owned()
+                } else {
+                    left_out.join(", ")
+                };
                 write!(
                     f,
                     "{} has nothing that a driver loads: {what}. If the file is for a linker, \

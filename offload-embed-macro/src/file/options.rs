@@ -24,8 +24,8 @@ pub(super) fn check(options: &Options, file: &File) -> Result<()> {
             |name: &LitStr| section::device(&name.value()) == Some(ContainerKind::OffloadBinary);
         let in_llvm = options.section.as_ref().is_none_or(in_llvm);
         if file.kind == ContainerKind::OffloadBinary && in_llvm && value > file.align() {
-            let message = "files in .llvm.offloading must be aligned to 8, because LLVM's tools \
-                           stop at a gap";
+            let message = "in .llvm.offloading, the alignment must be 8, because LLVM's tools stop \
+                           at the gap that a larger alignment leaves";
             return Err(Error::new(align.span(), message));
         }
     }

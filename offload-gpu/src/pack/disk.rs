@@ -196,9 +196,9 @@ mod tests {
             ("bytes", "out/bytes.index is not UTF-8 text ("),
             (
                 "other",
-                "the kernel saxpy of the module \"saxpy\" has the parameters (8 bytes at 0) in \
-                 out/other.index, but had the parameters (4 bytes at 0) when the program was \
-                 compiled: build the program again (",
+                "the kernel saxpy of the module \"saxpy\" has the parameters (8 bytes at offset 0) \
+                 in out/other.index, but had the parameters (4 bytes at offset 0) when the program \
+                 was compiled: build the program again (",
             ),
             ("cut", "out/libx.a is damaged: it ends before the end of the pack ("),
             ("odd", "out/libx.a is damaged: an image is not aligned in its pack ("),

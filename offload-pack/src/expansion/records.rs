@@ -166,8 +166,8 @@ pub(super) fn write_override(
             // The sizes of the fields' types have already been compared, so only a greater
             // alignment can change the layout.
             let message = format!(
-                "`{name}` contains a type of the program whose alignment is larger than in \
-                 the kernels' struct"
+                "`{name}` contains a type of the program whose alignment exceeds that of the \
+                 struct it replaces"
             );
             write_checks_with(text, record, &format!(", {message:?}"));
             let _ = writeln!(text, "__offload::impl_argument_of_record!({name});");

@@ -523,7 +523,8 @@ impl<'a> Generic<'a> {
     fn without(&self) -> String {
         let names = listed(&self.alike);
         format!(
-            "These instances have the same types in Rust, so call their functions instead: {names}"
+            "Each of these instances has the same Rust types as another instance, so the generic \
+             function covers none of them. Call their own functions: {names}"
         )
     }
 

@@ -190,7 +190,7 @@ fn a_struct_with_a_type_of_the_program_says_why_it_differs() {
     let signatures = signatures.parse().unwrap();
     let text = super::items(&index.modules()[0], &signatures, program, 0, false, "Plain");
     let check = "size_of::<Q>() == 12, \"`Q` contains a type of the program whose \
-                 alignment is larger than in the kernels' struct\");";
+                 alignment exceeds that of the struct it replaces\");";
     assert!(text.contains(check), "{text}");
 }
 
@@ -262,7 +262,7 @@ fn instances_that_rust_cannot_tell_apart_are_in_no_generic_function() {
     assert!(!of_signatures(&both.concat()).contains("__offload_templates"));
     let text = of_signatures(&(both.concat() + &instance("f_float", "f", &number("f32"))));
     for part in [
-        "so call their functions instead: `f_long`, `f_long_long`, `f_half`, `f_Float16`\"",
+        "Call their own functions: `f_long`, `f_long_long`, `f_half`, `f_Float16`\"",
         "it has `f::<f32>`\"",
         // With a single instance, the parameter has the type of the instance.
         "x: impl super::__offload_arguments::f::x_1_8<*mut __offload::core::primitive::f32>",

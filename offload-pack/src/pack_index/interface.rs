@@ -196,18 +196,18 @@ mod tests {
         assert_eq!(
             (&*changed.before, &*changed.after),
             (
-                "the parameters (4 bytes at 0, 8 bytes at 8 (a pointer))",
-                "the parameters (8 bytes at 0, 8 bytes at 8 (a pointer))"
+                "the parameters (4 bytes at offset 0, 8 bytes at offset 8 (a pointer))",
+                "the parameters (8 bytes at offset 0, 8 bytes at offset 8 (a pointer))"
             )
         );
         // A kernel without a signature, and a kernel whose signature only the old index contains.
         let changed = change("kernel other\narguments 0+4", "kernel other\narguments 0+8").unwrap();
-        assert_eq!(changed.after, "the parameters (8 bytes at 0)");
+        assert_eq!(changed.after, "the parameters (8 bytes at offset 0)");
         let other = INDEX.replace("signature k", "signature l").replace("0+4 8+8", "0+8 8+8");
         let other = other.replace("signature l k", "signature l l");
         assert_eq!(
             compared(INDEX, &other).unwrap().after,
-            "the parameters (8 bytes at 0, 8 bytes at 8 (a pointer))"
+            "the parameters (8 bytes at offset 0, 8 bytes at offset 8 (a pointer))"
         );
     }
 

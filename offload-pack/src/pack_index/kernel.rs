@@ -87,7 +87,7 @@ impl IndexArgument {
 }
 
 impl IndexArgument {
-    /// Returns a description for messages: `8 bytes at 16 (a pointer)`.
+    /// Returns a description for messages: `8 bytes at offset 16 (a pointer)`.
     #[inline]
     pub fn description(&self) -> String {
         let Self { offset, size, kind } = self;
@@ -96,7 +96,7 @@ impl IndexArgument {
             ArgumentKind::Float => " (a floating-point number)",
             ArgumentKind::Pointer => " (a pointer)",
         };
-        format!("{size} bytes at {offset}{kind}")
+        format!("{size} bytes at offset {offset}{kind}")
     }
 }
 
