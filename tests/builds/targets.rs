@@ -404,7 +404,7 @@ fn a_build_script_asks_for_its_targets() {
 #[test(LLVM_WITHOUT_AMD_GPU.slow())]
 fn a_default_with_native_does_without_a_gpu() {
     const LINE: &str =
-        "no GPU found for 'native': building only for the other targets in the default of build.rs";
+        "no GPU found for 'native': building only for the other default targets of build.rs";
     let scenario =
         package("targets_default_native", r#".default_archs(["native", "gfx90a", "compute_80"])"#);
     let machine = Machine::new(&scenario, NO_GPU);

@@ -230,7 +230,7 @@ fn described_by_cxx(
             let message = undescribed.iter().find(|(output, _)| output.as_ref() == Some(path));
             return Err(Error::config(format!(
                 "module \"{module}\": the C++ compiler compiles a source for the CPU but cannot \
-                 describe its kernels, so programs cannot call them: {}",
+                 write debug information for its kernels, so programs cannot call them: {}",
                 message.map_or("it printed no error", |(_, message)| message)
             )));
         };

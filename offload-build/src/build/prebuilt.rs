@@ -318,7 +318,7 @@ impl Prebuilt {
         cargo.watch(&path);
         let is_recorded = ContentHash::of_bytes(text.as_bytes()).is_ok_and(|it| it == *recorded);
         let known = text.parse().ok().filter(|_| is_recorded);
-        known.ok_or_else(|| format!("{} is not the file that {manifest} describes", path.display()))
+        known.ok_or_else(|| format!("{} does not match its entry in {manifest}", path.display()))
     }
 
     pub(crate) fn has_images(&self) -> bool {
@@ -347,7 +347,7 @@ impl Prebuilt {
                 setting.cargo.watch(&path);
                 Image::open(target, &path, hash, Origin::Prebuilt, setting.cargo).map(Ok)
             }
-            Ok(_) => Ok(Err(format!("{shown} is not the file that {manifest} describes"))),
+            Ok(_) => Ok(Err(format!("{shown} does not match its entry in {manifest}"))),
             Err(error) => Ok(Err(format!("{shown} cannot be read: {error}"))),
         }
     }

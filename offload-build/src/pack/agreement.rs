@@ -3,7 +3,7 @@
 use crate::toolchain::Cargo;
 use offload_pack::pack_index::{ArgumentKind, IndexArgument, IndexImage, IndexKernel};
 use offload_pack::signature::{
-    Record, Scalar, Signature, Signatures, Type, describe, local_symbol,
+    Record, Scalar, Signature, Signatures, Size, Type, describe, local_symbol,
 };
 
 /// Returns the signatures of kernels that exist in an image, or all signatures if no image lists
@@ -58,8 +58,10 @@ pub(super) fn agreed(
                     other.source_name, other.place, kernel.source_name, kernel.place
                 ));
             }
-            kernel.difference =
-                vec![format!("{} and {} have the same name", kernel.place, other.place)];
+            kernel.difference = vec![format!(
+                "the kernels at {} and {} have the same name",
+                kernel.place, other.place
+            )];
         }
         agreed.kernels.push(kernel);
     }
@@ -92,15 +94,11 @@ fn difference<'a>(
             is_same &= size == Some(argument.size) && is_possible(&parameter.ty, argument);
         }
         if !is_same {
+            let place =
+                |(offset, size): &(u64, Size)| format!("{} bytes at offset {offset}", size.bytes);
             let of_source = layout.map_or_else(
-                || "of unknown sizes".to_owned(),
-                |layout| {
-                    places(
-                        layout
-                            .iter()
-                            .map(|(offset, size)| format!("{} bytes at {offset}", size.bytes)),
-                    )
-                },
+                || "parameters of unknown sizes".to_owned(),
+                |layout| places(layout.iter().map(place)),
             );
             let of_image = places(arguments.iter().map(IndexArgument::description));
             return Some((target, of_image, of_source));

@@ -58,8 +58,8 @@ pub(crate) fn not_asked_for(what: &str, cargo: &Cargo) -> Error {
     let message = format!(
         "{what}\nOnly build.rs and OFFLOAD_ARCH set the targets of a build, but something else \
          changed these targets. Possible causes are {}a wrapper around the compiler, or the \
-         compiler's configuration file (nvcc.profile). Remove the option there, or list its \
-         targets: .archs([...])",
+         compiler's configuration file (nvcc.profile). Remove the option that changes the targets, \
+         or list its targets: .archs([...])",
         set.concat()
     );
     Error::new(ErrorKind::ToolFailed, message)
@@ -181,7 +181,7 @@ impl Image {
                 Ok(())
             }
         });
-        sealed.map_err(|error| Error::io("end", path, error))
+        sealed.map_err(|error| Error::io("finish writing", path, error))
     }
 
     /// Adds a line feed to the bytes of an image that will be written to `path`, if a pack requires

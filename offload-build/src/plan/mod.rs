@@ -304,15 +304,20 @@ fn say_what_is_left(
             (false, 1) => format!(" module {}", names[0]),
             (false, _) => format!(" modules {}", names.join(", ")),
         };
-        let left = if left.is_empty() { "no target".to_owned() } else { targets::join(left) };
+        let left = match left {
+            [] => "for no target".to_owned(),
+            left => format!("only for {}", targets::join(left)),
+        };
         let targets = targets::join(targets);
         match &variable {
             Some(variable) => {
                 cargo.warn(&format!(
-                    "{product}:{what} built for {left}, out of {targets} in {variable}"
+                    "{product}:{what} built {left}, although {variable} lists {targets}"
                 ));
             }
-            None => cargo.note(&format!("{product}:{what} built for {left}, out of {targets}")),
+            None => cargo.note(&format!(
+                "{product}:{what} built {left}, although the build's targets are {targets}"
+            )),
         }
     }
 }

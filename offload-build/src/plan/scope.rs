@@ -58,7 +58,8 @@ fn of_sources(modules: &[&Module]) -> Option<OnlyVendor> {
             }
         }
     }
-    Some(only(sole(&all)?, "all of its sources are".to_owned(), true))
+    let vendor = sole(&all)?;
+    Some(only(vendor, format!("all of its sources are for {vendor}"), true))
 }
 
 fn only(vendor: Vendor, reason: String, refuses_others: bool) -> OnlyVendor {

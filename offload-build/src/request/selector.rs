@@ -101,11 +101,11 @@ fn meaning(text: &str) -> Result<Meaning, String> {
         Some(arch) if arch.code == NvidiaCode::Cubin && arch.suffix.is_none() => {
             Ok(Meaning::AtLeast(arch.number()))
         }
-        _ => Err(
-            "'>=' needs sm_ and a number: '>=sm_80' selects NVIDIA's machine code and PTX for 8.0 \
-             and later. Other targets have no order"
-                .to_owned(),
-        ),
+        _ => {
+            Err("'>=' needs sm_ and a number: '>=sm_80' selects NVIDIA's machine code and PTX for \
+             compute capability 8.0 and later. Other targets have no order"
+                .to_owned())
+        }
     }
 }
 

@@ -224,7 +224,7 @@ fn check(name: &str, by: &TargetOrigin, code_object_version: Option<u32>) -> Res
         let similar = || similar(name).map(|known| format!("Did you mean \"{known}\"?"));
         let hint = foreign_variables::hint(name).or_else(product).or_else(similar);
         let hint = hint.map_or(String::new(), |hint| format!("\n{hint}"));
-        Error::config(format!("a target from {by}: {error}{hint}"))
+        Error::config(format!("cannot parse a target from {by}: {error}{hint}"))
     })?;
     if let OffloadArch::Amdgpu(id) = target.arch() {
         check_amdgpu(name, id, by, code_object_version)?;

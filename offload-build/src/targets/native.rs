@@ -79,7 +79,7 @@ pub(super) fn targets_beside_others(tools: &Tools<'_>) -> Result<Vec<String>, Er
         Gpus::Found(targets) => Ok(targets),
         Gpus::None { other, .. } => {
             tools.cargo.warn_once(&format!(
-                "no GPU found for 'native': building only for the other targets in the default of \
+                "no GPU found for 'native': building only for the other default targets of \
                  build.rs{}",
                 beside(other)
             ));

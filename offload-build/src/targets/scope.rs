@@ -49,7 +49,7 @@ impl Scope<'_> {
     }
 
     /// Returns a sentence with the vendor and the reason, such as "the pack "x" is for amd alone:
-    /// all of its sources are".
+    /// all of its sources are for amd".
     pub(super) fn sentence(&self) -> Option<String> {
         let OnlyVendor { vendor, reason, .. } = self.only.as_ref()?;
         Some(format!("the {} is for {vendor} alone: {reason}", self.product))

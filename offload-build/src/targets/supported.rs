@@ -27,7 +27,7 @@ fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaA
     let missing = |what: String| {
         let message = format!(
             "the target '{word}' (from {by}) depends on what this machine's ptxas and clang \
-             support, but {what}\nInstall what is missing, or list targets, as in \
+             support, but {what}\nInstall suitable versions of both, or list targets, as in \
              OFFLOAD_ARCH=\"sm_80;compute_90\"."
         );
         Error::new(ErrorKind::ToolNotFound, message)

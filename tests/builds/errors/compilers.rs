@@ -36,8 +36,7 @@ fn compilers_that_do_not_end_well() {
         ("kill -6 $$", &["clang crashed with signal 6 (SIGABRT): this is a bug in the compiler"]),
         (
             "sh -c 'kill -9 $$'; exit $?",
-            &["ended with exit status: 137 (128 + 9 means that a program that it started was \
-               killed"],
+            &["ended with exit status: 137 (128 + 9 means that a child process was killed"],
         ),
         (
             "exit 3",

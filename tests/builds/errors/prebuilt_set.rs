@@ -34,7 +34,7 @@ const ROWS: &[Row] = rows! {
         => BOTH, "include/factor.h, an input of prebuilt/add.manifest, cannot be read";
     "prebuilt/add.gfx90a.hsaco", Append("more")
         => "no image for gfx90a: OFFLOAD_PREBUILT=only",
-           "prebuilt/add.gfx90a.hsaco is not the file that prebuilt/add.manifest describes";
+           "prebuilt/add.gfx90a.hsaco does not match its entry in prebuilt/add.manifest";
     "prebuilt/add.compute_80.ptx", Remove
         => "no image for compute_80: OFFLOAD_PREBUILT=only",
            "prebuilt/add.compute_80.ptx cannot be read";

@@ -100,8 +100,10 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
         )));
     }
     if let Some(kernel) = request.unnamed.required.first() {
+        let call = if kernel.only.is_some() { "requires_kernel_for" } else { "requires_kernel" };
         return Err(Error::config(format!(
-            "the kernel {} of a static library cannot be required: the library's own host code launches it",
+            "{call}(...) is only for packs: a static library's own host code launches the kernel \
+             {}. To make a static library, remove this call",
             kernel.name
         )));
     }

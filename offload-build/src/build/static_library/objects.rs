@@ -303,7 +303,7 @@ pub(super) fn make(
     let after = Seen::default();
     for file in stale {
         let (compilation, path) = (&file.compilation, &file.compilation.image);
-        finish(path).map_err(|error| Error::io("finish", path, error))?;
+        finish(path).map_err(|error| Error::io("finish writing", path, error))?;
         if let Some(part) = &compilation.part {
             part.finish(path)?;
         }

@@ -223,7 +223,7 @@ impl Clang {
                     (false, _) => Some(errors.join("\n")),
                     (true, true) => None,
                     (true, false) if text.trim().is_empty() => {
-                        Some(format!("-### printed nothing and ended with {}", answer.status))
+                        Some(format!("clang -### printed nothing and ended with {}", answer.status))
                     }
                     (true, false) => Some(text),
                 }

@@ -125,7 +125,10 @@ impl Rust {
             let help = if named.is_some() {
                 format!("install the sources of this Rust into {}", rust.sources().display())
             } else {
-                format!("add them:\n  rustup component add rust-src --toolchain {channel}")
+                format!(
+                    "add the sources of core:\n  \
+                     rustup component add rust-src --toolchain {channel}"
+                )
             };
             return Ok(Err(NoRust { short, long, help }));
         }

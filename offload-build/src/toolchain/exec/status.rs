@@ -210,7 +210,7 @@ fn ending(status: ExitStatus, silent: bool) -> String {
         status.code().filter(|code| (129..160).contains(code)).map(|code| code - 128)
     {
         let what = format!(
-            " (128 + {signal} means that a program that it started {}: {})",
+            " (128 + {signal} means that a child process {}: {})",
             by_signal(signal),
             what_to_do(signal)
         );

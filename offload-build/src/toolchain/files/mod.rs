@@ -43,7 +43,7 @@ pub fn link_or_copy(from: &Path, to: &Path) -> Result<(), Error> {
 }
 
 pub fn remove(path: &Path) -> Result<(), Error> {
-    remove_file(path).map_err(|error| Error::io("remove the old", path, error))
+    remove_file(path).map_err(|error| Error::io("remove the old file", path, error))
 }
 
 /// Writes a file under a temporary name, and renames the file when it is complete. Several threads

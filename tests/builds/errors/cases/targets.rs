@@ -41,11 +41,11 @@ cases! {
     "no-targets-of-amd" [.file(Source::new("kernels/add.cu").supports(["amd"]))]
         => "neither OFFLOAD_ARCH nor a variable such as AMDGPU_TARGETS or HIPARCHS is set. List \
              targets in build.rs, as in .archs([\"gfx90a\", \"gfx1100\"])",
-           "is for amd alone: all of its sources are)";
+           "is for amd alone: all of its sources are for amd)";
     "offload-arch-of-another-vendor" [.file("kernels/text.ptx").archs(["compute_80"])] {OFFLOAD_ARCH: "gfx90a;cpu"}
         => "OFFLOAD_ARCH lists gfx90a, cpu, but the pack \"offload-arch-of-another-vendor\" is \
-             for nvidia alone: all of its sources are.\nAdd a target such as sm_80, or set \
-             OFFLOAD_ARCH_errors_build=sm_80, which applies only to this package. Without \
+             for nvidia alone: all of its sources are for nvidia.\nAdd a target such as sm_80, or \
+             set OFFLOAD_ARCH_errors_build=sm_80, which applies only to this package. Without \
              OFFLOAD_ARCH, the list in build.rs applies.";
     "empty-list" {OFFLOAD_ARCH: " ; "} => "no targets: OFFLOAD_ARCH is an empty list";
     "number" [.file("kernels/add.cu").archs(["80-virtual"])]
