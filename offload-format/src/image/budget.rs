@@ -25,7 +25,7 @@ impl Budget {
         let need = self.allowed.saturating_add(1);
         let limit = Error::new(
             ErrorKind::LimitExceeded { need, limit: self.allowed },
-            "work to find kernels",
+            "search for kernels",
             0,
         );
         self.left = self.left.checked_sub(steps).ok_or(limit)?;

@@ -131,7 +131,7 @@ impl<'a> Listing<'a> {
         if too_much {
             self.problem(
                 place,
-                Error::new(ErrorKind::Malformed, "images (they share too many bytes)", 0),
+                Error::new(ErrorKind::Malformed, "list of images (they share too many bytes)", 0),
             );
         }
     }

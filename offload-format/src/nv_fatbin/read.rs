@@ -164,7 +164,7 @@ impl<'data> Entry<'data> {
                 // Without this check, very many images could overlap in a large payload.
                 let shared = Error::new(
                     ErrorKind::Malformed,
-                    "images (together larger than the payload)",
+                    "image table (images together larger than the payload)",
                     8,
                 );
                 left = left.checked_sub(image.size).ok_or(shared)?;

@@ -84,7 +84,7 @@ pub(super) fn rewrite(
     if !is_big && sections.len() > MAX_SECTIONS {
         let kind =
             ErrorKind::LimitExceeded { need: sections.len() as u64, limit: MAX_SECTIONS as u64 };
-        return Err(Error::new(kind, "number of sections", count_at as u64));
+        return Err(Error::new(kind, "section table of a COFF object", count_at as u64));
     }
 
     // The string table starts with its size, which is set after the names are added.

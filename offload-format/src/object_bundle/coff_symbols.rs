@@ -102,7 +102,7 @@ impl<'a> Symbols<'a> {
             _ => {
                 return Err(Error::new(
                     ErrorKind::Malformed,
-                    "reference to a symbol of the bundle",
+                    "reference to a symbol in a removed section of the bundle",
                     0,
                 ));
             }

@@ -44,13 +44,19 @@ pub(super) fn rewrite(
         file.sections.iter().enumerate().filter(|(_, section)| section.kind == SHT_SYMTAB);
     let symtab = symbol_tables.next().map_or(0, |(index, _)| index);
     if symbol_tables.next().is_some() {
-        return Err(Error::new(ErrorKind::Malformed, "second symbol table", 0));
+        return Err(Error::new(ErrorKind::Malformed, "ELF file (more than one symbol table)", 0));
     }
     let symbols = Symbols::parse(&file, symtab, &sections)?;
     let symbol_names = match file.sections[symtab].link as usize {
         _ if symtab == 0 => file.names,
         link if (1..file.sections.len()).contains(&link) => link,
-        _ => return Err(Error::new(ErrorKind::Malformed, "number of the symbol name table", 0)),
+        _ => {
+            return Err(Error::new(
+                ErrorKind::Malformed,
+                "section number of the symbol name table",
+                0,
+            ));
+        }
     };
     if [file.names, symbol_names, symtab].iter().any(|table| sections.has_gone(*table as u32)) {
         return Err(Error::new(

@@ -148,7 +148,11 @@ impl<'a> ElfFile<'a> {
         }
         let names_at = usize::try_from(names_at).unwrap_or(usize::MAX);
         if !(1..sections.len()).contains(&names_at) {
-            return Err(Error::new(ErrorKind::Malformed, "number of the section name table", 0));
+            return Err(Error::new(
+                ErrorKind::Malformed,
+                "section number of the section name table",
+                0,
+            ));
         }
         Ok(Self { class, header, sections, names: names_at })
     }

@@ -108,7 +108,7 @@ impl<'a> Symbols<'a> {
             [new, next, ..] if new < next => Ok(*new),
             _ => Err(Error::new(
                 ErrorKind::Malformed,
-                "reference to a symbol of the bundle",
+                "reference to a symbol in a removed section of the bundle",
                 section.offset,
             )),
         }

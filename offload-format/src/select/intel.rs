@@ -33,7 +33,7 @@ impl IntelGpu {
             for part in parts {
                 let lacks = part.strip_suffix('-').and_then(SpirvFeatures::named);
                 let wrong =
-                    || named.wrong(0, "expected features that the device lacks, such as float64-");
+                    || named.wrong(0, "expected missing features, each with '-', such as float64-");
                 has = has.without(lacks.ok_or_else(wrong)?);
             }
             Ok(Self { spirv: spirv.transpose()?, has })

@@ -218,7 +218,8 @@ impl<'data> SpirvModule<'data> {
         };
         let other = module.kernels.iter().find(|kernel| kernel.subgroup_size != Some(32))?;
         Some(format!(
-            "is SPIR-V whose kernel {} does not require sub-groups of 32 lanes: compile it with this kit's header",
+            "is SPIR-V whose kernel {} does not require sub-groups of 32 lanes: compile it with \
+             offload-build's header",
             other.name.escape_debug()
         ))
     }

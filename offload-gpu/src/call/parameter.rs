@@ -69,7 +69,7 @@ pub trait Parameter: Copy {
 /// A [`Parameter`] for parameter `NUMBER`, called `Name`, of the kernel `Kernel`. In the images,
 /// the argument has `BYTES` bytes.
 #[diagnostic::on_unimplemented(
-    message = "parameter {NUMBER}, `{Name}`, of the kernel `{Kernel}` cannot be `{Self}`: in the images it is {BYTES} bytes",
+    message = "parameter {NUMBER}, `{Name}`, of the kernel `{Kernel}` is {BYTES} bytes in the images: `{Self}` cannot be its type",
     label = "not a number, a pointer or a struct that derives `Parameter`",
     note = "for a struct, add #[derive(Clone, Copy, offload_gpu::Parameter)] #[repr(C)]"
 )]

@@ -182,7 +182,7 @@ impl Summary {
                 text,
                 "error: `{options}` checked nothing, because no kernel was launched on the CPU. \
                  Add the target \"cpu\" to the pack, and let a test launch a kernel on the device \
-                 that offload_gpu::run returns."
+                 that Device::best_for returns."
             );
         }
         text

@@ -29,11 +29,11 @@ pub fn problem_text(problem: &Problem<'_>) -> String {
     }
     out += &error.to_string();
     match error.kind() {
-        ErrorKind::LimitExceeded { need, limit } if need <= limit => {
-            out += "; the system cannot allocate so many"
-        }
-        // The limit for finding kernels is on work, not memory, so `--max-size` would not help.
-        ErrorKind::LimitExceeded { .. } if error.part() != "work to find kernels" => {
+        // The limit of the search for kernels is on steps, not memory, so `--max-size` would not
+        // help.
+        ErrorKind::LimitExceeded { need, limit }
+            if need > limit && error.part() != "search for kernels" =>
+        {
             out += "; use --max-size to allow more"
         }
         _ => {}

@@ -19,7 +19,8 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "TARGET is gfx90a:xnack-, sm_80, compute_80, cpu, or a full name: \
     x86_64-unknown-linux-gnu, openmp-amdgcn-amd-amdhsa--gfx90a. LLVM 22 reads only version 1. \
-    Drivers read PTX up to a NUL. If no NUL would follow the PTX, a line feed or a NUL is added.")]
+    Drivers read PTX up to a NUL. If none would follow, one is added: in version 1, by a line feed \
+    and padding.")]
 pub struct Args {
     /// An image and its target: gfx90a=a.hsaco, sm_80=a.cubin
     #[arg(required = true, value_name = "TARGET=FILE")]

@@ -45,7 +45,7 @@ fn hip_vector_add() {
             "gfx1100",
             "hipModuleLoadData=200",
             "hip:0 (Fake GPU gfx1100): could not load the gfx11-generic code object (4720 bytes): hipModuleLoadData returned \
-             hipErrorInvalidImage (200)\nThe runtime may be too old for this compiler's images: update ROCm.\n",
+             hipErrorInvalidImage (200)\nThe HIP runtime may be too old for this image: update ROCm.\n",
         ),
         ("gfx942", "hipMalloc=2", "hipMalloc returned hipErrorUnknown (2)\n"),
         ("gfx942", "hipSetDevice=101", "hipSetDevice returned hipErrorUnknown (101)\n"),

@@ -45,8 +45,8 @@ fn files_that_differ_by_their_gpu() {
             more => format!("t.whl: {first} and {more} more files"),
         };
         let note = format!(
-            "note: {name}: assuming that its modules are alternatives, of which a program loads \
-             only those for its GPU ("
+            "note: {name}: its modules are assumed to be alternatives: a program loads only those \
+             for its GPU ("
         );
         assert!(ran.stderr.starts_with(&note), "{ran:?}");
         let ran = offload(&folder, &format!("reach t.whl --require {unserved}"));

@@ -269,7 +269,10 @@ impl Table {
     #[cold]
     fn why_not<F: Form>(&self, module: Module<'static, F>, name: &str, several: &[&str]) -> String {
         if !several.is_empty() {
-            return format!("several kernels have this name in the source: {}", some(several));
+            return format!(
+                "several kernels have this name in the source. Use one of {}",
+                some(several)
+            );
         }
         if module.find(name).is_some() {
             return format!(
@@ -291,7 +294,7 @@ impl Table {
             }
         }
         if !instances.is_empty() {
-            return format!("it is a template with the instances {}", some(&instances));
+            return format!("it is a template. Use one of its instances: {}", some(&instances));
         }
         let names = 0..3 * self.entries.len();
         let near = suggest::nearest(name, names.map(|number| self.name(number)), MOST);

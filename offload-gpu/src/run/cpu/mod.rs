@@ -97,7 +97,7 @@ impl Backend for Cpu {
         let image = unsafe { &*module.0.cast::<LoadedImage>() };
         image.variable(name).ok_or_else(|| {
             if cfg!(any(windows, target_vendor = "apple")) {
-                let why = "images for the CPU list their variables only on ELF systems";
+                let why = "on Windows and macOS, images for the CPU do not list their variables";
                 RunError::refused(attempted(), why)
             } else {
                 let why = "the image for the CPU lists no such variable";

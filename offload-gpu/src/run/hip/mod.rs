@@ -107,7 +107,7 @@ impl Gpu {
 }
 
 /// Advice if the runtime rejects the image that was selected for it.
-const REFUSED: &str = "The runtime may be too old for this compiler's images: update ROCm.";
+const REFUSED: &str = "The HIP runtime may be too old for this image: update ROCm.";
 
 impl Backend for Gpu {
     fn load(&self, image: &LoadableImage<'_>) -> Result<Handle> {

@@ -14,10 +14,12 @@ use super::backend::{Arguments, Backend, Handle, LoadableImage, NO_VARIABLE, Pla
 use super::context::{Context, Modules, shared};
 use super::error::{Cause, DriverErrors, Result, RunError};
 use super::launch::{DeviceLimits, Launch};
+use crate::text::joined;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_int, c_uint, c_void};
 use core::mem::MaybeUninit;
@@ -44,7 +46,7 @@ pub(super) fn devices(only: Option<i32>) -> (Vec<Arc<Context>>, Option<String>) 
     for (ordinal, id) in (0..).zip(found) {
         match only {
             Some(only) if only != ordinal => {
-                others.push(format!("this machine has opencl:{ordinal}"));
+                others.push(format!("opencl:{ordinal}"));
                 continue;
             }
             None if id.is_cpu => {
@@ -60,6 +62,10 @@ pub(super) fn devices(only: Option<i32>) -> (Vec<Arc<Context>>, Option<String>) 
             Err(error) if only.is_some() => return (contexts, Some(error.cause().to_string())),
             Err(error) => unusable.push(error.to_string()),
         }
+    }
+    if let Some(only) = only.filter(|_| !others.is_empty()) {
+        let names = joined(&others, ", ");
+        others = vec![format!("this machine has {names}, but no opencl:{only}")];
     }
     if contexts.is_empty() {
         unusable.append(&mut others);
@@ -160,7 +166,7 @@ impl Drop for Gpu {
 }
 
 /// Advice if the driver rejects the image that was selected for it.
-const REFUSED: &str = "The driver may be too old for this compiler's SPIR-V: update it.";
+const REFUSED: &str = "The driver may be too old for this SPIR-V: update the driver.";
 
 /// Advice for a buffer that is larger than the device's largest allocation.
 const TOO_LARGE: &str = "Divide the data among several buffers.";
@@ -213,8 +219,11 @@ impl Backend for Gpu {
     ) -> Result<Place> {
         const FUNCTION: &str = "clGetDeviceGlobalVariablePointerINTEL";
         let find = self.memory.find_variable.ok_or_else(|| {
-            RunError::refused(attempted(), format!("its driver has no function {FUNCTION}"))
-                .advice("Pass the values in a buffer.")
+            RunError::refused(
+                attempted(),
+                format!("the device's driver has no function {FUNCTION}"),
+            )
+            .advice("Pass the values in a buffer.")
         })?;
         let (mut size, mut start) = (0, ptr::null_mut());
         // SAFETY: the module is loaded, and the name ends with a NUL.

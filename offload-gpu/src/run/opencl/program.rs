@@ -189,7 +189,8 @@ impl Kernel {
             Dynamic::AtMost(most) if bytes > most => {
                 let attempted = format!("launch {}", self.name.to_string_lossy());
                 let why = format!(
-                    "it needs {bytes} bytes of dynamic shared memory, but its module was compiled for {most}: a module with device variables is compiled only once"
+                    "it needs {bytes} bytes of dynamic shared memory, but its module, which has device \
+                     variables, was compiled only once, for {most} bytes"
                 );
                 return Err(RunError::refused(attempted, why)
                     .advice("Compile the kernel without these variables, in a separate module."));

@@ -197,8 +197,8 @@ impl Reach {
             text::some(counts.iter().map(|(count, device)| format!("{count} for {device}")));
         self.alternatives.then(|| {
             format!(
-                "{file}: assuming that its modules are alternatives, of which a program loads only \
-                 those for its GPU ({counts}). Whether the program needs other modules is unknown"
+                "{file}: its modules are assumed to be alternatives: a program loads only those for \
+                 its GPU ({counts}). Whether the program needs other modules is unknown"
             )
         })
     }

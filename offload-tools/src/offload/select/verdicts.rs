@@ -42,7 +42,7 @@ pub(in crate::offload) fn named<'i, 'a>(
             };
             match images.read_unrecorded(image) {
                 Ok(Some(bytes)) if is_other_offload_binary(&bytes) => {
-                    Err("it is a bare offload binary, whose images no vendor's driver finds")
+                    Err("it is itself an offload binary, whose images no vendor's driver finds")
                 }
                 Ok(start) => {
                     let start = start.as_deref();

@@ -73,7 +73,10 @@ fn code_object(
             report.finding(
                 Check::HipVersion,
                 subject,
-                format!("its offload kind is hipv4, but its code object version is {version}"),
+                format!(
+                    "its offload kind is hipv4, but clang writes hip for code object version \
+                     {version}"
+                ),
             );
         }
         // clang-linker-wrapper writes kind `hip` for code object version 4 or later, too, and
@@ -82,7 +85,10 @@ fn code_object(
             report.note(
                 Check::HipVersion,
                 subject,
-                format!("its offload kind is hip, but its code object version is {version}"),
+                format!(
+                    "its offload kind is hip, but clang writes hipv4 for code object version \
+                     {version}"
+                ),
             );
         }
         _ => {}

@@ -28,7 +28,7 @@ cases! {
         => "only a file that is big-endian SPIR-V, but drivers accept only little-endian SPIR-V";
     "opencl-spirv" [.file("kernels/opencl.spv").archs(["spirv64"])]
         => "only a file that is SPIR-V whose kernel k does not require sub-groups of 32 \
-             lanes: compile it with this kit's header";
+             lanes: compile it with offload-build's header";
     "cut-bundle" [.file("kernels/cut.hipfb").archs(["gfx90a"])]
         => "the source kernels/cut.hipfb cannot be split into images: bundle entry count: 8 bytes needed";
     "compressed-bundle-without-feature" [.file("kernels/compressed.hipfb").archs(["gfx90a"])]
