@@ -154,17 +154,10 @@ impl fmt::Display for Error {
             ErrorKind::LimitExceeded { need, limit } if need <= limit => {
                 write!(f, "{what}: {need} bytes could not be allocated (at offset {offset})")
             }
-            ErrorKind::LimitExceeded { need, limit } => {
-                let unit = match what {
-                    "search for kernels" => "steps",
-                    "section table of a COFF object" => "sections",
-                    _ => "bytes",
-                };
-                write!(
-                    f,
-                    "{what}: {need} {unit} are needed, but only {limit} are allowed (at offset {offset})"
-                )
-            }
+            ErrorKind::LimitExceeded { need, limit } => write!(
+                f,
+                "{what}: {need} bytes are needed, but only {limit} are allowed (at offset {offset})"
+            ),
             ErrorKind::Malformed => write!(f, "{what} is malformed (at offset {offset})"),
         }
     }

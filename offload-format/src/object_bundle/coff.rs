@@ -82,8 +82,8 @@ pub(super) fn rewrite(
         sections.push(Section::new(section, sections.last())?);
     }
     if !is_big && sections.len() > MAX_SECTIONS {
-        let kind =
-            ErrorKind::LimitExceeded { need: sections.len() as u64, limit: MAX_SECTIONS as u64 };
+        let [need, limit] = [sections.len(), MAX_SECTIONS].map(|n| n as u64 * SECTION_HEADER_SIZE);
+        let kind = ErrorKind::LimitExceeded { need, limit };
         return Err(Error::new(kind, "section table of a COFF object", count_at as u64));
     }
 

@@ -28,15 +28,8 @@ pub fn problem_text(problem: &Problem<'_>) -> String {
         out += &format!("compressed container at offset {}: ", place.offset);
     }
     out += &error.to_string();
-    match error.kind() {
-        // The limit of the search for kernels is on steps, not memory, so `--max-size` would not
-        // help.
-        ErrorKind::LimitExceeded { need, limit }
-            if need > limit && error.part() != "search for kernels" =>
-        {
-            out += "; use --max-size to allow more"
-        }
-        _ => {}
+    if matches!(error.kind(), ErrorKind::LimitExceeded { need, limit } if need > limit) {
+        out += "; use --max-size to allow more"
     }
     out
 }
