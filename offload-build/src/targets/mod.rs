@@ -4,15 +4,15 @@
 //! Foreign variables for vendors that the build excludes are ignored ([`scope`]).
 //!
 //! [`list`] parses names, [`foreign_variables`] reads the lists of other programs, [`native`]
-//! resolves `native`, and [`supported`] resolves `all-major` and `all`. The result is a list of
+//! resolves `native`, and [`all_of_nvidia`] resolves `all-major` and `all`. The result is a list of
 //! [`Target`]s in the order given, without duplicates.
 
+mod all_of_nvidia;
 mod foreign_variables;
 mod item;
 mod list;
 mod native;
 mod scope;
-mod supported;
 mod target;
 
 pub(crate) use list::RequestedTargets;
@@ -164,8 +164,8 @@ fn names(
             }
             native::targets_or(tools, only, others)
         }
-        (Item::AllMajor, Some(tools)) => supported::all_major(tools, by),
-        (Item::All, Some(tools)) => supported::all(tools, by),
+        (Item::AllMajor, Some(tools)) => all_of_nvidia::all_major(tools, by),
+        (Item::All, Some(tools)) => all_of_nvidia::all(tools, by),
     }
 }
 
