@@ -134,9 +134,9 @@ impl Run<'_> {
                  \"sm_80\"]): 'native' and variables such as CUDAARCHS mean different targets on \
                  different machines",
             ),
-            PrebuiltUse::Update if self.cargo.opt_level == "0" => {
-                refuse("a prebuilt set is made with optimization: build with --release")
-            }
+            PrebuiltUse::Update if self.cargo.opt_level == "0" => refuse(
+                "a prebuilt set must be optimized, but this build is not: build with --release",
+            ),
             asked => Ok(asked),
         }
     }

@@ -181,7 +181,7 @@ impl Compilations<'_> {
             Some(Recipe::Assemble) => {
                 Line::of(&["-x", "assembler", "-c"]).line(direct).all(version.clone())
             }
-            other => unreachable!("the plan has looked at it: {other:?}"),
+            other => unreachable!("planning rejects this recipe: {other:?}"),
         }
     }
 

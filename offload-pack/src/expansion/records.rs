@@ -166,8 +166,8 @@ pub(super) fn write_override(
             // The sizes of the fields' types have already been compared, so only a greater
             // alignment can change the layout.
             let message = format!(
-                "`{name}` contains a type of the program whose alignment exceeds that of the \
-                 struct it replaces"
+                "`{name}` contains a type of your program that replaces a struct of the kernels but \
+                 has a greater alignment: give both the same alignment"
             );
             write_checks_with(text, record, &format!(", {message:?}"));
             let _ = writeln!(text, "__offload::impl_argument_of_record!({name});");

@@ -189,8 +189,9 @@ fn a_struct_with_a_type_of_the_program_says_why_it_differs() {
     let program = Program { declared: &[], overrides: &overrides };
     let signatures = signatures.parse().unwrap();
     let text = super::items(&index.modules()[0], &signatures, program, 0, false, "Plain");
-    let check = "size_of::<Q>() == 12, \"`Q` contains a type of the program whose \
-                 alignment exceeds that of the struct it replaces\");";
+    let check = "size_of::<Q>() == 12, \"`Q` contains a type of your program that \
+                 replaces a struct of the kernels but has a greater alignment: give both the same \
+                 alignment\");";
     assert!(text.contains(check), "{text}");
 }
 

@@ -145,7 +145,7 @@ fn parts_without_an_image() {
     let folder = compile("one", &[SM_80, COMPUTE_90], &[SM_80]);
     assert_served_as_linked(&folder, &["sm_80", "sm_86", "sm_89"]);
     let ran = offload(&folder, "select lib.so --device sm_90");
-    let reason = "  compute_90  fits, but must be linked with images of other fatbins, and one of these has none that fits\n";
+    let reason = "  compute_90  fits, but must be linked with images from other fatbins, and one of those fatbins has no image that fits\n";
     assert!(ran.stdout.contains(reason), "{ran:?}");
     // A part's LTO code is not linked at load time.
     let lto = "-gencode=arch=compute_90,code=lto_90";

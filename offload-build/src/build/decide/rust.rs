@@ -37,8 +37,8 @@ impl Run<'_> {
                 (None, None) => continue,
             };
             return Err(Error::config(format!(
-                "{} is a Rust crate, which cannot use {what}.{advice} If other sources need this \
-                 call, make the crate a separate module",
+                "{} is a Rust crate, which cannot use {what}.{advice} If other sources need \
+                 {what}, move the crate to a separate module",
                 manifest.display()
             ))
             .into());

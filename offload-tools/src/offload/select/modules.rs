@@ -240,7 +240,7 @@ impl<'a> Module<'_, 'a> {
                     "for linking at load time, which this device does not need".to_owned()
                 }
                 (Verdict::Fits(..), None) => {
-                    "fits, but must be linked with images of other fatbins, and one of these has none that fits".to_owned()
+                    "fits, but must be linked with images from other fatbins, and one of those fatbins has no image that fits".to_owned()
                 }
                 (Verdict::Fits(fit, _), Some((_, best))) if best.is_better_than(fit) => {
                     format!("fits less well: {fit}")

@@ -21,7 +21,7 @@ macro_rules! checks {
 
 checks! {
     Archive, "archive", "a wheel or other archive is damaged, or contains files with the same name or with names that lead out of the archive";
-    Unreadable, "unreadable", "a container, archive or section table is malformed, or refers to bytes outside it";
+    Unreadable, "unreadable", "a container, archive or section table is malformed, or refers to bytes beyond its end";
     Decompress, "decompress", "a compressed container cannot be decompressed";
     Hash, "hash", "the hash in a compressed bundle does not match its content";
     Size, "size", "a stored size does not match the real size";
