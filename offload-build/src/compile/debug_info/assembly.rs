@@ -34,6 +34,9 @@ pub struct Assembly {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Function {
     pub symbol: String,
+    /// The symbol that clang gives the kernel, if it may differ: g++ omits the `L` in the names of
+    /// static templates.
+    pub clang_symbol: Option<String>,
     /// The node with its name.
     pub subprogram: Id,
     pub parameters: Vec<Parameter>,
@@ -229,7 +232,14 @@ impl<'a> Entries<'a> {
                 });
             }
         }
-        Some(Function { symbol: symbol.to_owned(), subprogram: with_name.id, parameters })
+        let unscoped = symbol.strip_prefix("_Z").filter(|rest| rest.starts_with(char::is_numeric));
+        let external = entry.get("external").or_else(|| with_name.get("external"));
+        Some(Function {
+            symbol: symbol.to_owned(),
+            clang_symbol: unscoped.filter(|_| external.is_none()).map(|rest| format!("_ZL{rest}")),
+            subprogram: with_name.id,
+            parameters,
+        })
     }
 
     /// Returns the variable with external linkage that an entry defines, and the node of its type.

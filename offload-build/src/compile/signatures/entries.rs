@@ -39,7 +39,7 @@ pub(crate) fn entries(text: &str, is_assembly: bool) -> String {
                 let is_address = types.is_address(ty);
                 parameters.push(Parameter { name: None, ty: Some(ty), is_address });
             }
-            functions.push(Function { symbol, subprogram, parameters });
+            functions.push(Function { symbol, clang_symbol: None, subprogram, parameters });
         }
     }
     // List each kernel with its name in the source, including namespaces.
@@ -63,7 +63,7 @@ pub(crate) fn entries(text: &str, is_assembly: bool) -> String {
 
 fn write_entry(
     text: &mut String,
-    Function { symbol, subprogram, parameters }: &Function,
+    Function { symbol, clang_symbol, subprogram, parameters }: &Function,
     name: &str,
     (number, is_overloaded): (usize, bool),
     types: &Types<'_>,
@@ -108,10 +108,12 @@ fn write_entry(
         );
         kernel = format!("offload_cpu_named_{number}(::{name})");
     }
-    let _ = writeln!(
-        text,
-        "OFFLOAD_CPU_KERNEL({symbol}) {{ offload_cpu::entry<{addresses}>::run(addresses, {kernel}); }}"
-    );
+    for symbol in [Some(symbol), clang_symbol.as_ref()].into_iter().flatten() {
+        let _ = writeln!(
+            text,
+            "OFFLOAD_CPU_KERNEL({symbol}) {{ offload_cpu::entry<{addresses}>::run(addresses, {kernel}); }}"
+        );
+    }
 }
 
 /// Removes the names of anonymous namespaces, because C++ finds their members without these names.
