@@ -1,4 +1,4 @@
-//! Writes the entries of kernels in the CPU image, as C++ code for the end of the source that
+//! Writes the entries of kernels in the CPU image as C++ code, to be appended to the source that
 //! defines the kernels.
 //!
 //! An entry names its kernel in C++, using the debug information:
@@ -6,7 +6,7 @@
 //! | kernel | how it is named |
 //! |---|---|
 //! | with parameters that are numbers or pointers to numbers | by a cast to the function's type, in case of overloads |
-//! | with other types, and a name that another kernel shares | the same |
+//! | with other types, and a name that another kernel shares | by the same cast |
 //! | with other types | through a template that deduces these types, which may be local or unnamed |
 //!
 //! `offload/entry.h` contains the rest of an entry.
@@ -18,7 +18,7 @@ use crate::compile::debug_info::kernels::{self, Kernel};
 use crate::compile::debug_info::metadata::{Id, Metadata};
 use std::fmt::Write;
 
-/// The words in the names of C++'s number types.
+/// The words that make up the names of C++'s number types.
 const NUMBERS: [&str; 13] = [
     "bool", "char", "signed", "unsigned", "short", "int", "long", "float", "double", "wchar_t",
     "char16_t", "char32_t", "__int128",
@@ -42,7 +42,7 @@ pub(crate) fn entries(text: &str, is_assembly: bool) -> String {
             functions.push(Function { symbol, clang_symbol: None, subprogram, parameters });
         }
     }
-    // List each kernel with its name in the source, including namespaces.
+    // List each kernel with its qualified name in the source.
     let mut all: Vec<(&Function, String)> = Vec::new();
     for function in &functions {
         let Some(node) = metadata.node(function.subprogram) else { continue };
@@ -116,12 +116,12 @@ fn write_entry(
     }
 }
 
-/// Removes the names of anonymous namespaces, because C++ finds their members without these names.
+/// Removes anonymous namespaces from a name, because C++ finds their members without them.
 fn without_anonymous(name: &str) -> String {
     name.replace("(anonymous namespace)::", "").replace("{anonymous}::", "")
 }
 
-/// Whether C++ can use a name in the scope of the whole source.
+/// Whether C++ code at namespace scope can use a name.
 fn is_nameable(name: &str) -> bool {
     for part in
         ["{", "(lambda", "<lambda", "(unnamed", "<unnamed", "(anonymous", "<anonymous", ")::"]
@@ -133,8 +133,8 @@ fn is_nameable(name: &str) -> bool {
     true
 }
 
-/// Returns a type in C++ syntax. Returns `None` for a type that is not made of numbers. With
-/// `with_records`, returns `None` only for a type without a name.
+/// Returns a type in C++ syntax, or `None` for a type that is not built from number types. With
+/// `with_records`, returns `None` only for an unnamed type.
 fn spelled(
     id: Id,
     with_records: bool,
