@@ -99,6 +99,7 @@ const HEADERS: &[(&str, &str)] = &headers![
     "hip/hip_bfloat16.h",
     "hip/hip_cooperative_groups.h",
     "hip/hip_fp16.h",
+    "hip/hip_math_constants.h",
     "hip/hip_runtime.h",
     "hip/hip_runtime_api.h",
     "hip/hip_vector_types.h",

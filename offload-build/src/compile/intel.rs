@@ -46,7 +46,8 @@ impl Compilations<'_> {
             version: None,
             // For this target, clang's driver does not pass on debug options.
             describe: &["-Xclang", "-debug-info-kind=standalone", "-Xclang", "-dwarf-version=5"],
-            without_sdk: &[],
+            // clang compiles sources for CUDA as HIP. The header `hip.h` defines these names again.
+            without_sdk: &["-U__HIP__", "-U__HIPCC__", "-U__HIP_DEVICE_COMPILE__"],
             is_for_ptxas: false,
             has_64_lanes: false,
         };

@@ -82,8 +82,8 @@ fn write_entry(
             Some(ty) => _ = write!(list, "{comma}{ty}"),
             None => {
                 is_spelled = false;
-                let _ = write!(list, "{comma}T{at}");
-                let _ = write!(deduced, ", typename T{at}");
+                let _ = write!(list, "{comma}T{at}_");
+                let _ = write!(deduced, ", typename T{at}_");
             }
         }
     }
@@ -104,7 +104,7 @@ fn write_entry(
     if !is_spelled {
         let _ = write!(
             text,
-            "template <typename R{deduced}> constexpr auto offload_cpu_named_{number}(R (*kernel)({list})) {{ return kernel; }} "
+            "template <typename R_{deduced}> constexpr auto offload_cpu_named_{number}(R_ (*kernel)({list})) {{ return kernel; }} "
         );
         kernel = format!("offload_cpu_named_{number}(::{name})");
     }
