@@ -73,12 +73,7 @@
 #define amdgpu_waves_per_eu(...)
 #define amdgpu_num_sgpr(...)
 #define amdgpu_num_vgpr(...)
-/* Without optimization, g++ refuses to call such a function by a pointer, even if it can tell the function. */
-#if defined(__clang__) || defined(__OPTIMIZE__)
 #define __forceinline__ inline __attribute__((always_inline))
-#else
-#define __forceinline__ inline
-#endif
 /* Headers of the standard library contain __attribute__((__noinline__)), so the macro must be empty here. */
 #define __noinline__
 

@@ -135,7 +135,7 @@ impl Run<'_> {
                  different machines",
             ),
             PrebuiltUse::Update if self.cargo.opt_level == "0" => refuse(
-                "a prebuilt set must be optimized, but this build is not: build with --release",
+                "this build is not optimized, as a prebuilt set must be: build with --release",
             ),
             asked => Ok(asked),
         }

@@ -253,6 +253,8 @@ impl Compilations<'_> {
             // kernels into their entries.
             .words(&["-fvisibility=hidden"])
             .when(self.cargo.target.contains("-linux-"), &["-fno-semantic-interposition"])
+            // Otherwise, g++ with `-O1` refuses to pass an always inlined function to another one.
+            .when(cxx.is_gcc(), &["-findirect-inlining"])
             // These options override the earlier options from Cargo's profile.
             .all(level.map(|level| format!("-O{level}").into()))
             .all(debug.map(|debug| if debug { "-g".into() } else { "-g0".into() }))

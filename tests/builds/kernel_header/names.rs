@@ -304,20 +304,6 @@ fn macros_with_names_of_one_letter_do_not_change_the_headers() {
     }
 }
 
-/// Without optimization, g++ does not inline a call of a function that another one gets.
-#[test(CLANG)]
-fn functions_that_are_always_inlined_may_be_passed() {
-    let folder = scratch::folder("header-forceinline");
-    let source = "__device__ __forceinline__ int next(int x) { return x + 1; }\n\
-                  template <typename F> __device__ int apply(F f) { return f(1); }\n\
-                  __global__ void k(int *x) { *x = apply(next); }\n";
-    scratch::write(folder.join("k.cu"), source);
-    for options in ["-O0", "-O2"] {
-        let mut compile = compiler("g++", &format!("{CPU} {options} -c"));
-        succeed(compile.arg(folder.join("k.cu")).arg("-o").arg(folder.join("k.o")));
-    }
-}
-
 /// Other projects also have headers with these names. Compilers search the kit's folder first, but
 /// the project's header must take precedence.
 #[test(CLANG)]
