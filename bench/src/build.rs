@@ -1,4 +1,4 @@
-//! Measures builds with offload-build, as a user of Cargo sees them: whole runs of `cargo build`
+//! Measures builds with offload-build as Cargo's users experience them: whole runs of `cargo build`
 //! for packages in scratch folders.
 
 use crate::data;
@@ -36,8 +36,8 @@ fn again(folder: &Path, clang: &Path) {
         command.env("OFFLOAD_CLANG", clang).env("AGAIN", round.to_string());
         time(|| succeed(&mut command))
     };
-    // The number of headers that each kernel includes. The build reads each header once, even if
-    // many images depend on it.
+    // How many headers each kernel includes. The build reads each header once, even if many images
+    // depend on it.
     const HEADERS: usize = 200;
     let headers = package(folder, "headers");
     let includes: String = (0..HEADERS).map(|number| format!("#include <h{number}.h>\n")).collect();
@@ -90,7 +90,7 @@ fn script(targets: &str) -> String {
     )
 }
 
-/// Returns the source of a kernel that takes about as long to compile as one in a real project: a
+/// Returns the source of a kernel that takes about as long to compile as a real project's: a
 /// template with unrolled loops.
 fn kernel(name: &str) -> String {
     format!(

@@ -8,10 +8,10 @@ use std::fs::File;
 use std::io::{BufWriter, Result, Write};
 use std::path::PathBuf;
 
-/// The number of bundles in the section that [`section`] writes.
+/// How many bundles [`section`] writes.
 pub const BUNDLES: usize = 95;
 
-/// The approximate number of bytes in all bundles together.
+/// The approximate total size of all bundles in bytes.
 pub const SECTION_SIZE: usize = 490_000_000;
 
 /// Returns the folder for the benches' files, inside Cargo's target folder.
@@ -79,7 +79,7 @@ pub fn write_bundle(out: &mut impl Write, code: &[&[u8]]) -> Result<()> {
 }
 
 /// Writes the section to a file, and returns the path. The section consists of consecutive bundles,
-/// each at an offset that is a multiple of 4096.
+/// each aligned to 4096 bytes.
 pub fn section() -> Result<PathBuf> {
     let path = folder().join("section");
     let each = SECTION_SIZE / BUNDLES / PROCESSORS.len() - 3 * HIP_ALIGN as usize / 2;

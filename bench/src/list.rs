@@ -1,4 +1,4 @@
-//! Compares our time to list a large section of uncompressed bundles with LLVM's.
+//! Compares how long we and LLVM take to list a large section of uncompressed bundles.
 
 use crate::data;
 use crate::measure::{child as start, llvm, map, row, succeed};
@@ -20,7 +20,7 @@ pub fn bench() {
         println!("  (no LLVM 22 to compare with)");
         return;
     };
-    // `llvm-readobj` cannot read a section that is not in an object, so put the section into one.
+    // `llvm-readobj` reads only sections of objects, so put the section into an object.
     let source =
         format!(".section .hip_fatbin,\"a\"\n.p2align 12\n.incbin \"{}\"\n", section.display());
     let folder = data::folder();
@@ -45,7 +45,7 @@ pub fn child(file: &Path) {
     assert_eq!(list(&map(file)), data::BUNDLES * (data::PROCESSORS.len() + 1));
 }
 
-/// Returns the number of entries with a valid ID in all bundles of the file.
+/// Returns how many entries in the file's bundles have a valid ID.
 fn list(file: &[u8]) -> usize {
     let mut entries = 0;
     data::bundles(file, |bundle| {

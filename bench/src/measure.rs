@@ -29,7 +29,7 @@ pub fn least(times: &[Duration]) -> f64 {
     times.iter().min().map_or(0.0, Duration::as_secs_f64)
 }
 
-/// Prints a row for at least one time, and returns the median.
+/// Prints a row for one or more times, and returns the median.
 pub fn print_row(name: &str, mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     let median = times[times.len() / 2];
@@ -95,7 +95,7 @@ pub struct Run {
     pub time: Duration,
     /// The processor time of the process and of the child processes that it waited for.
     pub processor: Duration,
-    /// The maximum memory that the process used, in bytes.
+    /// The peak memory of the process, in bytes.
     peak: u64,
 }
 
@@ -125,20 +125,20 @@ fn wait(child: Child) -> (i32, libc::rusage) {
     let mut status = 0;
     // SAFETY: the struct contains only numbers, for which every bit pattern is valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the process is a child of this one, nothing else waits for it, and both variables
-    // live until the call returns.
+    // SAFETY: the process is a child of this one, nothing else waits for it, and both pointers are
+    // valid for writes during the call.
     let waited = unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) };
     assert_eq!(waited, child.id() as i32, "it can be waited for");
     (status, usage)
 }
 
-/// The times of several runs, and the maximum memory that any of them used.
+/// The times of several runs, and their peak memory.
 pub struct Summary {
     least: Duration,
     /// The median time: half of the runs took less.
     pub median: Duration,
     greatest: Duration,
-    /// The maximum memory that any run used, in bytes.
+    /// The peak memory of any run, in bytes.
     pub peak: u64,
 }
 

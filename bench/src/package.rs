@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Variables that make Cargo compile crates from a folder as it compiles crates from a registry:
-/// without incremental compilation and without lints.
+/// Variables that make Cargo compile crates in a folder like crates from a registry: without
+/// incremental compilation and without lints.
 pub const AS_FROM_REGISTRY: [(&str, &str); 2] =
     [("CARGO_INCREMENTAL", "0"), ("RUSTFLAGS", "--cap-lints=allow")];
 

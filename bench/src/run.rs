@@ -40,8 +40,8 @@ pub fn bench(part: Option<&str>) {
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// Measures release builds, in empty target folders, of packages that depend on one crate: offload,
-/// offload without `run`, or cudarc.
+/// Measures release builds of packages that depend on one crate each: offload, offload without
+/// `run`, or cudarc. Each build starts with an empty target folder.
 fn cold(folder: &Path) {
     // The versions for cudarc come from the examples' lock file.
     let crates = [
@@ -206,16 +206,16 @@ fn calls(folder: &Path, clang: &Path, program: &Package) {
     println!("  {:<58} {:>22.1} ns   (at most 1000 ns)", "of the least", least(&of("find")) * 1e9);
 }
 
-/// The folders of Intel's OpenCL runtime and its libraries, in the folder to which
-/// `cargo xtask setup` downloads published files.
+/// The folders of Intel's OpenCL runtime and its libraries, relative to the folder of published
+/// files that `cargo xtask setup` downloads.
 const INTEL: [&str; 3] = [
     "intel-opencl-rt/intel_opencl_rt-2026.2.0.data/data/lib",
     "intel-cmplr-lib-rt/intel_cmplr_lib_rt-2026.2.0.data/data/lib",
     "tbb/tbb-2023.2.0.data/data/lib",
 ];
 
-/// The maximum allowed ratios of our processor time, with clang, to that of Intel's runtime, of
-/// PoCL, and of plain Rust.
+/// The maximum allowed ratios of our processor time, with clang, to the processor time of Intel's
+/// runtime, PoCL and plain Rust.
 const MOST: [(&str, [Option<f64>; 3]); 7] = [
     ("saxpy", [Some(1.0), Some(1.2), Some(2.0)]),
     ("gelu", [None, Some(4.0), None]),
@@ -281,8 +281,8 @@ fn cpu(folder: &Path, clang: &Path, program: &Package) {
     print_columns(&columns, kits);
 }
 
-/// Prints a table with a row for each kernel, made from the lines that the program printed. Then
-/// prints the ratios of processor time between the first `kits` columns and the others.
+/// Prints a table with a row for each kernel, from the program's output lines. Then prints the
+/// ratios of processor time between the first `kits` columns and the others.
 fn print_columns(columns: &[(String, Vec<String>)], kits: usize) {
     let parsed = columns.iter().map(|(_, lines)| -> BTreeMap<&str, [f64; 2]> {
         let words = lines.iter().map(|line| line.split(' ').collect::<Vec<_>>());

@@ -77,7 +77,7 @@ pub fn bench() {
         let device = DeviceInfo::parse(text).expect("a device");
         match PACK.select(&device) {
             Ok(choice) => assert_eq!(choice.target(), target),
-            // The pack's image is for x86-64 Linux; this machine may have a different CPU.
+            // The pack's CPU image is for x86-64 Linux; this machine may have a different CPU.
             Err(_) => assert_eq!(text, "cpu"),
         }
         row_of_many(text, 301, 1000, || {

@@ -31,8 +31,8 @@ struct Work {
     memory: Option<f64>,
 }
 
-/// Runs each command line with both tools, and prints the times. On Linux, the memory measured for
-/// a process is at least that of its parent. So this process must stay small, and work that needs
+/// Runs each command line with both tools, and prints the times. On Linux, a process is reported to
+/// use at least as much memory as its parent, so this process must stay small, and work that needs
 /// much memory runs in separate processes.
 pub fn bench() {
     println!("tools: {TOOL} on a bundle of nine images, 149 MB; fresh outputs");
@@ -57,7 +57,7 @@ pub fn bench() {
     );
     for work in works() {
         let mut runs = [Vec::new(), Vec::new()];
-        // Run the tools in turn, so that other work on the machine affects both equally.
+        // Alternate between the tools, so that other work on the machine affects both equally.
         for count in 0..16 {
             for (program, runs) in [&llvm, &own].into_iter().zip(&mut runs) {
                 work.outputs.iter().for_each(|output| drop(fs::remove_file(output)));
@@ -197,7 +197,7 @@ fn compare(work: &Work) {
     }
 }
 
-/// Whether two files are equal. Reads only a little of them at a time.
+/// Whether two files are equal. Holds only a small part of each in memory.
 fn same(a: &str, b: &str) -> bool {
     let open = |path: &str| File::open(path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let (mut a, mut b) = (open(a), open(b));
@@ -213,10 +213,9 @@ fn same(a: &str, b: &str) -> bool {
     }
 }
 
-/// Writes the images to the current folder. Each image consists of one processor's code objects,
-/// one after another, up to the size of an image. The library has no code for one of the
-/// processors. The image for that processor contains the first processor's code, from where the
-/// first image ends.
+/// Writes the images to the current folder. An image consists of one processor's code objects back
+/// to back, cut to the size of an image. The library has no code for one of the processors, so that
+/// processor's image continues the first processor's code where the first image ends.
 pub fn make_images(library: &Path) -> io::Result<()> {
     let library = measure::map(library);
     let mut by_processor: BTreeMap<&str, Vec<&[u8]>> = BTreeMap::new();

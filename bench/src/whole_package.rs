@@ -1,6 +1,6 @@
-//! Measures building README's whole package in an empty target folder. Compares the package with
-//! the same program built with other crates: bindgen_cuda or cudaforge to compile with nvcc, and
-//! cudarc to launch.
+//! Measures builds of README's whole package in an empty target folder, compared with the same
+//! program built with other crates: bindgen_cuda or cudaforge to compile with nvcc, and cudarc to
+//! launch.
 
 use crate::data;
 use crate::measure::{Run, least, llvm_program, print_row, process};
@@ -60,8 +60,8 @@ pub fn bench() {
     let _ = fs::remove_dir_all(&folder);
 }
 
-/// Returns the variables that tell bindgen_cuda the GPU's architecture and where nvcc is.
-/// bindgen_cuda does not read `CUDA_HOME`. Without `CUDA_COMPUTE_CAP`, it queries a GPU.
+/// Returns the variables that tell bindgen_cuda the GPU's architecture and the location of nvcc,
+/// because bindgen_cuda ignores `CUDA_HOME`, and queries a GPU without `CUDA_COMPUTE_CAP`.
 fn variables() -> Vec<(&'static str, OsString)> {
     let mut variables = vec![("CUDA_COMPUTE_CAP", "80".into())];
     if let Some(home) = std::env::var_os("CUDA_HOME") {
@@ -75,7 +75,7 @@ fn variables() -> Vec<(&'static str, OsString)> {
 }
 
 /// Prints a profile's rows, and the time of README's package as a fraction of each rival's. The
-/// rivals are the packages after the second.
+/// first two packages are not rivals.
 fn print(profile: &str, names: &[&str], runs: &[Vec<Run>]) {
     for what in ["", ", processor time"] {
         let time = |run: &Run| if what.is_empty() { run.time } else { run.processor };
@@ -108,8 +108,8 @@ fn ours(folder: &Path, targets: &str) -> Package {
     package
 }
 
-/// Crates that compile kernels with nvcc: the row's name, the crate, and the expression with which
-/// a build script creates the crate's builder.
+/// Crates that compile kernels with nvcc: the row's name, the crate, and the expression that
+/// creates the crate's builder in a build script.
 const RIVALS: [(&str, &str, &str); 2] = [
     (
         "the same with bindgen_cuda and cudarc",
@@ -123,8 +123,8 @@ const RIVALS: [(&str, &str, &str); 2] = [
     ),
 ];
 
-/// Writes the program as users of such a crate and of cudarc would. If nvcc or these crates are not
-/// available, returns the reason.
+/// Writes the program as users of cudarc and one of these crates would. Returns the reason if nvcc
+/// or the crates are not available.
 fn rival(
     folder: &Path,
     dependency: &str,

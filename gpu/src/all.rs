@@ -94,8 +94,8 @@ pub fn run(options: &Options) -> ExitCode {
     let wanted = |check: &&Check| {
         options.only.is_empty() || options.only.iter().any(|name| name == check.name)
     };
-    // Run one check on all devices, then the next check. The most informative checks come first.
-    // GPUs of the same product as an earlier GPU come last.
+    // Run one check on all devices before the next check, the most informative checks first. GPUs
+    // of the same product as an earlier GPU come last.
     let is_first = |at: &usize| {
         let product = |found: &Found| found.record["product"].clone();
         let found = &all.found[*at];
@@ -182,7 +182,7 @@ impl All<'_> {
             .find(|outcome| ended.how == How::Status(outcome.status().into()));
         let done = match (outcome, record) {
             (Some(outcome), Some(record)) => Done { device, outcome, record },
-            // The check had finished before a driver ended the process or kept it running.
+            // The check had already finished when a driver ended the process or kept it running.
             (_, Some(mut record)) => {
                 let how = ended.how.words();
                 let text = record["text"].as_str().unwrap_or_default();
@@ -190,7 +190,7 @@ impl All<'_> {
                 record["result"] = Outcome::Finding.word().into();
                 Done { device, outcome: Outcome::Finding, record }
             }
-            // The time for all checks had run out, not the time for this one.
+            // The time for all checks ran out, not this check's own time limit.
             _ if left < allowed && matches!(ended.how, How::TooLong(_)) => {
                 new(check.name, &device, Outcome::NotRun, over)
             }
@@ -275,7 +275,7 @@ fn new(check: &str, device: &str, outcome: Outcome, text: String) -> Done {
     Done { device: device.to_owned(), outcome, record }
 }
 
-/// Returns what a process printed, for a message.
+/// Describes a process's output, for a message.
 fn printed(ended: &Ended) -> String {
     let text = if ended.stderr.trim().is_empty() { &ended.stdout } else { &ended.stderr };
     match child::tail(text) {

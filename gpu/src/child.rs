@@ -21,7 +21,7 @@ pub struct Ended {
 pub enum How {
     Status(i32),
     Signal(i32),
-    /// The process took longer than this.
+    /// The process exceeded this time limit.
     TooLong(Duration),
     /// The process could not be started.
     NotStarted,
@@ -60,8 +60,8 @@ fn signal_name(signal: i32) -> &'static str {
     }
 }
 
-/// Runs a process. After `limit`, ends the process and its group. If the process started this
-/// program again, those processes end with it: see [`system::end_with_parent`].
+/// Runs a process. After `limit`, kills the process and its group. If the process has started this
+/// program again, [`system::end_with_parent`] ends those processes, too.
 pub fn run(command: &mut Command, limit: Duration) -> Ended {
     let start = Instant::now();
     let child = command

@@ -65,7 +65,7 @@ pub fn parse(text: &str) -> (Vec<Found>, Vec<String>) {
     for (name, rest) in text.lines().filter_map(|line| line.split_once('\t')) {
         match name {
             "" => absent.push(rest.to_owned()),
-            // A library may print its own lines.
+            // Skip lines that a library printed.
             name if !["cuda:", "hip:", "opencl:", "cpu"]
                 .iter()
                 .any(|kind| name.starts_with(kind)) => {}

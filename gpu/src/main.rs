@@ -1,5 +1,5 @@
-//! `gpu-checks`: checks on a machine with a GPU. They compare the GPU's results with numbers that
-//! Rust computes.
+//! `gpu-checks`: checks on a machine with a GPU, which compare the GPU's results with numbers
+//! computed in Rust.
 //!
 //! | command | does |
 //! |---|---|

@@ -11,7 +11,7 @@ use offload_gpu::run::Vendor;
 #[derive(Debug)]
 pub struct Check {
     pub name: &'static str,
-    /// The time limit in seconds for a process with this check.
+    /// The time limit in seconds for a process that runs this check.
     pub seconds: u64,
     pub sentence: &'static str,
     /// The vendors to whose devices the check applies.

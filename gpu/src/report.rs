@@ -40,7 +40,7 @@ impl Outcome {
 pub enum Stop {
     /// The check has a finding.
     Finding(String),
-    /// The check does not apply, for this reason.
+    /// The check does not apply; the string says why.
     Skip(String),
 }
 
@@ -83,8 +83,8 @@ impl Run {
         self.figures.insert(name.into(), value.into());
     }
 
-    /// Adds a finding; the check continues. Like [`step`], prints it immediately, because something
-    /// may end the process early.
+    /// Adds a finding and lets the check continue. Like [`step`], prints it immediately, because
+    /// the process may be ended early.
     pub fn finding(&mut self, what: impl Into<String>) {
         let what = short(&what.into());
         eprintln!("finding: {what}");
@@ -130,13 +130,13 @@ impl Run {
     }
 }
 
-/// Prints what a check does next. If a driver ends this process, the parent process shows the last
-/// step.
+/// Prints the next step of a check. If a driver ends this process, the parent process shows the
+/// last step.
 pub fn step(name: impl fmt::Display) {
     eprintln!("at {name}");
 }
 
-/// Returns the first part of a long text, to keep the file with the results small.
+/// Truncates a long text, to keep the results file small.
 pub fn short(text: &str) -> String {
     text.chars().take(1000).collect()
 }
@@ -157,7 +157,7 @@ pub fn rounded(number: f64) -> f64 {
     (number * 1000.0).round() / 1000.0
 }
 
-/// Compares values with the expected ones. If they differ, returns a finding that shows the first
+/// Compares values with the expected ones. If they differ, returns a finding with the first
 /// difference.
 pub fn compare<T: PartialEq + fmt::Debug>(what: &str, found: &[T], expected: &[T]) -> Result {
     if found.len() != expected.len() {

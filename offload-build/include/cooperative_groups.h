@@ -50,8 +50,10 @@ struct grid_group {
   static __device__ dim3 dim_blocks() { return gridDim; }
   static __device__ dim3 group_dim() { return gridDim; }
   static constexpr __device__ bool is_valid() { return false; }
-  __attribute__((unavailable("the blocks of a launch cannot wait for each other: use two launches"))) __device__ void
-  sync() const;
+  /* An error where a kernel that is compiled calls it: templates without instances may. */
+  template <bool Waits = false> __device__ void sync() const {
+    static_assert(Waits, "the blocks of a launch cannot wait for each other: use two launches");
+  }
 };
 OFFLOAD_DEVICE grid_group this_grid() { return {}; }
 
@@ -70,26 +72,26 @@ public:
   __device__ offload_lanes ballot(int condition OFFLOAD_AND_PLACE) const {
     return ranks_of(__ballot_sync(lanes, condition OFFLOAD_ITS_PLACE));
   }
-  template <typename T> __device__ offload_lanes match_any(T value OFFLOAD_AND_PLACE) const {
+  template <typename T_> __device__ offload_lanes match_any(T_ value OFFLOAD_AND_PLACE) const {
     return ranks_of(__match_any_sync(lanes, value OFFLOAD_ITS_PLACE));
   }
-  template <typename T> __device__ offload_lanes match_all(T value, int &is_same OFFLOAD_AND_PLACE) const {
+  template <typename T_> __device__ offload_lanes match_all(T_ value, int &is_same OFFLOAD_AND_PLACE) const {
     return ranks_of(__match_all_sync(lanes, value, &is_same OFFLOAD_ITS_PLACE));
   }
 
   /* Return another thread's value, by its rank (modulo the size) or relative to this one's rank; without one, one's own. */
-  template <typename T> __device__ T shfl(T value, unsigned rank OFFLOAD_AND_PLACE) const {
+  template <typename T_> __device__ T_ shfl(T_ value, unsigned rank OFFLOAD_AND_PLACE) const {
     return __shfl_sync(lanes, value, lane_of(rank % num_threads()), warpSize OFFLOAD_ITS_PLACE);
   }
-  template <typename T> __device__ T shfl_up(T value, unsigned by OFFLOAD_AND_PLACE) const {
+  template <typename T_> __device__ T_ shfl_up(T_ value, unsigned by OFFLOAD_AND_PLACE) const {
     unsigned rank = thread_rank();
     return __shfl_sync(lanes, value, lane_of(rank >= by ? rank - by : rank), warpSize OFFLOAD_ITS_PLACE);
   }
-  template <typename T> __device__ T shfl_down(T value, unsigned by OFFLOAD_AND_PLACE) const {
+  template <typename T_> __device__ T_ shfl_down(T_ value, unsigned by OFFLOAD_AND_PLACE) const {
     unsigned rank = thread_rank();
     return __shfl_sync(lanes, value, lane_of(by < num_threads() - rank ? rank + by : rank), warpSize OFFLOAD_ITS_PLACE);
   }
-  template <typename T> __device__ T shfl_xor(T value, unsigned by OFFLOAD_AND_PLACE) const {
+  template <typename T_> __device__ T_ shfl_xor(T_ value, unsigned by OFFLOAD_AND_PLACE) const {
     unsigned rank = thread_rank(), other = rank ^ by;
     return __shfl_sync(lanes, value, lane_of(other < num_threads() ? other : rank), warpSize OFFLOAD_ITS_PLACE);
   }
@@ -154,23 +156,23 @@ public:
   __device__ offload_lanes ballot(int condition OFFLOAD_AND_PLACE) const {
     return __ballot_sync(offload_tile(Size), condition OFFLOAD_ITS_PLACE) >> (offload_lane() & ~(Size - 1));
   }
-  template <typename T> __device__ offload_lanes match_any(T value OFFLOAD_AND_PLACE) const {
+  template <typename T_> __device__ offload_lanes match_any(T_ value OFFLOAD_AND_PLACE) const {
     return __match_any_sync(offload_tile(Size), value OFFLOAD_ITS_PLACE) >> (offload_lane() & ~(Size - 1));
   }
-  template <typename T> __device__ offload_lanes match_all(T value, int &is_same OFFLOAD_AND_PLACE) const {
+  template <typename T_> __device__ offload_lanes match_all(T_ value, int &is_same OFFLOAD_AND_PLACE) const {
     return __match_all_sync(offload_tile(Size), value, &is_same OFFLOAD_ITS_PLACE) >> (offload_lane() & ~(Size - 1));
   }
 
-  template <typename T> __device__ T shfl(T value, unsigned rank OFFLOAD_AND_PLACE) const {
+  template <typename T_> __device__ T_ shfl(T_ value, unsigned rank OFFLOAD_AND_PLACE) const {
     return __shfl_sync(offload_tile(Size), value, int(rank), int(Size) OFFLOAD_ITS_PLACE);
   }
-  template <typename T> __device__ T shfl_up(T value, unsigned by OFFLOAD_AND_PLACE) const {
+  template <typename T_> __device__ T_ shfl_up(T_ value, unsigned by OFFLOAD_AND_PLACE) const {
     return __shfl_up_sync(offload_tile(Size), value, by, int(Size) OFFLOAD_ITS_PLACE);
   }
-  template <typename T> __device__ T shfl_down(T value, unsigned by OFFLOAD_AND_PLACE) const {
+  template <typename T_> __device__ T_ shfl_down(T_ value, unsigned by OFFLOAD_AND_PLACE) const {
     return __shfl_down_sync(offload_tile(Size), value, by, int(Size) OFFLOAD_ITS_PLACE);
   }
-  template <typename T> __device__ T shfl_xor(T value, unsigned by OFFLOAD_AND_PLACE) const {
+  template <typename T_> __device__ T_ shfl_xor(T_ value, unsigned by OFFLOAD_AND_PLACE) const {
     return __shfl_xor_sync(offload_tile(Size), value, int(by), int(Size) OFFLOAD_ITS_PLACE);
   }
 };
@@ -220,18 +222,18 @@ template <unsigned Size, typename Parent>
 OFFLOAD_DEVICE coalesced_group binary_partition(const thread_block_tile<Size, Parent> &, bool condition OFFLOAD_AND_PLACE) {
   return binary_partition(coalesced_group(offload_tile(Size)), condition OFFLOAD_ITS_PLACE);
 }
-template <typename T>
-OFFLOAD_DEVICE coalesced_group labeled_partition(const coalesced_group &group, T label OFFLOAD_AND_PLACE) {
+template <typename T_>
+OFFLOAD_DEVICE coalesced_group labeled_partition(const coalesced_group &group, T_ label OFFLOAD_AND_PLACE) {
   return coalesced_group(__match_any_sync(group.lanes, label OFFLOAD_ITS_PLACE));
 }
-template <unsigned Size, typename Parent, typename T>
-OFFLOAD_DEVICE coalesced_group labeled_partition(const thread_block_tile<Size, Parent> &, T label OFFLOAD_AND_PLACE) {
+template <unsigned Size, typename Parent, typename T_>
+OFFLOAD_DEVICE coalesced_group labeled_partition(const thread_block_tile<Size, Parent> &, T_ label OFFLOAD_AND_PLACE) {
   return labeled_partition(coalesced_group(offload_tile(Size)), label OFFLOAD_ITS_PLACE);
 }
 
 #define OFFLOAD_OPERATION(name, result)                                                                                \
-  template <typename T = void> struct name {                                                                           \
-    __device__ T operator()(const T &a, const T &b) const { return result; }                                           \
+  template <typename T_ = void> struct name {                                                                          \
+    __device__ T_ operator()(const T_ &a, const T_ &b) const { return result; }                                        \
   };
 OFFLOAD_OPERATION(plus, a + b)
 OFFLOAD_OPERATION(less, b < a ? b : a)
@@ -242,37 +244,37 @@ OFFLOAD_OPERATION(bit_xor, a ^ b)
 #undef OFFLOAD_OPERATION
 
 /* Each thread gets the result over all threads. */
-template <unsigned Size, typename Parent, typename T, typename F>
-OFFLOAD_DEVICE T reduce(const thread_block_tile<Size, Parent> &tile, T value, F f OFFLOAD_AND_PLACE) {
+template <unsigned Size, typename Parent, typename T_, typename F_>
+OFFLOAD_DEVICE T_ reduce(const thread_block_tile<Size, Parent> &tile, T_ value, F_ f OFFLOAD_AND_PLACE) {
   for (unsigned by = Size / 2; by != 0; by /= 2)
     value = f(value, tile.shfl_xor(value, by OFFLOAD_ITS_PLACE));
   return value;
 }
-template <typename T, typename F>
-OFFLOAD_DEVICE T reduce(const coalesced_group &group, T value, F f OFFLOAD_AND_PLACE) {
+template <typename T_, typename F_>
+OFFLOAD_DEVICE T_ reduce(const coalesced_group &group, T_ value, F_ f OFFLOAD_AND_PLACE) {
   return offload_warp::reduced(group.lanes, value, f OFFLOAD_ITS_PLACE);
 }
 
 /* Each thread gets the result over the threads up to itself (inclusive), or before it (exclusive: the first gets T()). */
-template <typename Group, typename T, typename F>
-OFFLOAD_DEVICE T inclusive_scan(const Group &group, T value, F f OFFLOAD_AND_PLACE) {
+template <typename Group, typename T_, typename F_>
+OFFLOAD_DEVICE T_ inclusive_scan(const Group &group, T_ value, F_ f OFFLOAD_AND_PLACE) {
   for (unsigned by = 1; by < group.num_threads(); by *= 2) {
-    T before = group.shfl_up(value, by OFFLOAD_ITS_PLACE);
+    T_ before = group.shfl_up(value, by OFFLOAD_ITS_PLACE);
     if (group.thread_rank() >= by)
       value = f(before, value);
   }
   return value;
 }
-template <typename Group, typename T> OFFLOAD_DEVICE T inclusive_scan(const Group &group, T value OFFLOAD_AND_PLACE) {
-  return inclusive_scan(group, value, plus<T>() OFFLOAD_ITS_PLACE);
+template <typename Group, typename T_> OFFLOAD_DEVICE T_ inclusive_scan(const Group &group, T_ value OFFLOAD_AND_PLACE) {
+  return inclusive_scan(group, value, plus<T_>() OFFLOAD_ITS_PLACE);
 }
-template <typename Group, typename T, typename F>
-OFFLOAD_DEVICE T exclusive_scan(const Group &group, T value, F f OFFLOAD_AND_PLACE) {
-  T all = inclusive_scan(group, value, f OFFLOAD_ITS_PLACE), before = group.shfl_up(all, 1 OFFLOAD_ITS_PLACE);
-  return group.thread_rank() == 0 ? T() : before;
+template <typename Group, typename T_, typename F_>
+OFFLOAD_DEVICE T_ exclusive_scan(const Group &group, T_ value, F_ f OFFLOAD_AND_PLACE) {
+  T_ all = inclusive_scan(group, value, f OFFLOAD_ITS_PLACE), before = group.shfl_up(all, 1 OFFLOAD_ITS_PLACE);
+  return group.thread_rank() == 0 ? T_() : before;
 }
-template <typename Group, typename T> OFFLOAD_DEVICE T exclusive_scan(const Group &group, T value OFFLOAD_AND_PLACE) {
-  return exclusive_scan(group, value, plus<T>() OFFLOAD_ITS_PLACE);
+template <typename Group, typename T_> OFFLOAD_DEVICE T_ exclusive_scan(const Group &group, T_ value OFFLOAD_AND_PLACE) {
+  return exclusive_scan(group, value, plus<T_>() OFFLOAD_ITS_PLACE);
 }
 
 } // namespace cooperative_groups

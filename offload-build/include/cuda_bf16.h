@@ -12,7 +12,7 @@ OFFLOAD_DEVICE unsigned short bfloat16_bits(float number) {
   unsigned x = __float_as_uint(number);
   return (unsigned short)((x & 0x7fffffff) > 0x7f800000 ? 0x7fff : nearest<7, 127>(x));
 }
-template <typename T> OFFLOAD_DEVICE unsigned short bfloat16_bits(T number) { return code<7, 127>(wide(number)); }
+template <typename T_> OFFLOAD_DEVICE unsigned short bfloat16_bits(T_ number) { return code<7, 127>(wide(number)); }
 OFFLOAD_DEVICE float float_of_bfloat16(unsigned short bits) { return __uint_as_float(unsigned(bits) << 16); }
 } // namespace offload_float16
 

@@ -47,7 +47,7 @@ OFFLOAD_DEVICE unsigned short half_bits(float number) {
 }
 OFFLOAD_DEVICE unsigned short half_bits(double number) { return code<10, 15>(wide(number)); }
 /* Integers that float cannot hold exactly are too large for a half anyway. */
-template <typename T> OFFLOAD_DEVICE unsigned short half_bits(T integer) { return half_bits(float(integer)); }
+template <typename T_> OFFLOAD_DEVICE unsigned short half_bits(T_ integer) { return half_bits(float(integer)); }
 OFFLOAD_DEVICE float float_of_half(unsigned short bits) {
 #if defined(OFFLOAD_CPU)
   unsigned sign = unsigned(bits & 0x8000) << 16, rest = bits & 0x7fff;

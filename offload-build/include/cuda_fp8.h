@@ -25,12 +25,12 @@ OFFLOAD_DEVICE float number(unsigned char bits, __nv_fp8_interpretation_t kind) 
   return __uint_as_float(sign | size);
 }
 /* Rounds the bits of a float or double. */
-template <typename T>
-OFFLOAD_DEVICE unsigned char code(T bits, __nv_saturation_t saturation, __nv_fp8_interpretation_t kind) {
+template <typename T_>
+OFFLOAD_DEVICE unsigned char code(T_ bits, __nv_saturation_t saturation, __nv_fp8_interpretation_t kind) {
   bool is_e4m3 = kind == __NV_E4M3;
-  T size = T(bits << 1) >> 1;
-  unsigned sign = unsigned(bits >> (sizeof(T) * 8 - 8)) & 128, largest = is_e4m3 ? 0x7e : 0x7b;
-  if (size > (sizeof(T) == 4 ? T(0x7f800000) : T(0x7ff0000000000000)))
+  T_ size = T_(bits << 1) >> 1;
+  unsigned sign = unsigned(bits >> (sizeof(T_) * 8 - 8)) & 128, largest = is_e4m3 ? 0x7e : 0x7b;
+  if (size > (sizeof(T_) == 4 ? T_(0x7f800000) : T_(0x7ff0000000000000)))
     return 0x7f;
   unsigned found = is_e4m3 ? offload_float16::nearest<3, 7>(size) : offload_float16::nearest<2, 15>(size);
   unsigned beyond = saturation == __NV_SATFINITE ? largest : largest + 1;

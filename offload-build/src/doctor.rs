@@ -1,8 +1,8 @@
 //! Finds the tools that a build would find on this machine, for `cargo offload doctor` and other
 //! programs that inspect a machine.
 //!
-//! The search uses the same code as builds, with the same variables, folders and probes. The search
-//! does not find compilers that only a build.rs names.
+//! The search runs the same code as a build, with the same variables, folders and probes, but does
+//! not find compilers that only a build.rs names.
 
 use crate::build::missing_tool::MissingTool;
 use crate::build::trial::Trial;
@@ -22,10 +22,10 @@ use std::path::PathBuf;
 pub struct Report {
     /// The compilers and the programs that they need, including missing ones, without duplicates.
     pub tools: Vec<Tool>,
-    /// The targets of the machine's GPUs, which replace the word `native`. If there are none, the
-    /// error lists each program that searched for GPUs, with its output.
+    /// The targets of the machine's GPUs, to which `native` resolves. If there are none, the error
+    /// lists each program that searched for GPUs, with its output.
     pub native: Result<Vec<String>, Vec<String>>,
-    /// The verdict for each requested target, in the order of the request.
+    /// The verdict for each requested target, in the order requested.
     pub verdicts: Vec<Verdict>,
 }
 
@@ -33,12 +33,12 @@ pub struct Report {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// The target, or a word for several targets, as in the request.
+    /// The target as requested, or a word for several targets, such as `all`.
     pub target: String,
     /// The reason why the kernel cannot be built for the target, or `None` if it can.
     pub refusal: Option<String>,
-    /// The reason why the kernel cannot be built in Cargo's dev profile, which does not optimize,
-    /// although it can be built with optimization.
+    /// The reason why building the kernel fails in Cargo's dev profile, which does not optimize,
+    /// although it succeeds with optimization.
     pub unoptimized: Option<String>,
 }
 
@@ -49,7 +49,7 @@ pub struct Tool {
     /// The tool's name: `clang`, `ptxas`, `nvcc`, `ROCm`, `Rust`, `C++ compiler` or `compiler
     /// launcher`.
     pub name: &'static str,
-    /// The kinds of images that builds make with this tool.
+    /// The tool's purpose in builds, such as the kinds of images that it produces.
     pub makes: &'static str,
     /// The tool's path, or `None` if no usable tool was found.
     pub path: Option<PathBuf>,
@@ -61,15 +61,15 @@ pub struct Tool {
     /// The reason why a build cannot use the tool, or can only use parts of it. Lines that begin
     /// with two spaces are commands.
     pub problem: Option<String>,
-    /// The commands that install the tool on this system, if the tool is missing and builds need
-    /// it. Lines that begin with two spaces are commands.
+    /// How to install the tool on this system, if it is missing and builds need it. Lines that
+    /// begin with two spaces are commands.
     pub install: Option<String>,
     /// The targets that the tool builds for, as the tool reports them. For NVIDIA, machine code
     /// (`sm_90`) and PTX (`compute_90`) are separate targets.
     pub targets: Vec<String>,
 }
 
-/// Returns the targets without duplicates, ordered by GPU, with machine code before PTX.
+/// Sorts the targets (AMD's, then NVIDIA's machine code, then PTX), and removes duplicates.
 fn in_order(mut targets: Vec<String>) -> Vec<String> {
     let arch = |name: &String| Target::parse(name).ok()?.arch().nvidia();
     targets.sort_by_cached_key(|name| match arch(name) {
@@ -80,15 +80,15 @@ fn in_order(mut targets: Vec<String>) -> Vec<String> {
     targets
 }
 
-/// Looks for all tools for host programs with this target triple, and tests whether a small kernel
-/// can be built for each of these targets.
+/// Finds the tools for host programs with this target triple, and tests for each target whether a
+/// small kernel can be built.
 ///
 /// `targets` may contain the words `native`, `all-major` and `all`.
 pub fn examine(triple: &str, targets: &[String]) -> Report {
     let (cargo, dev_cargo) = (Cargo::outside(triple, true), Cargo::outside(triple, false));
     let mut tools = Tools::forgetful(&cargo);
-    // Prefer the same clang as a build for these targets. Words such as `native` are resolved
-    // later.
+    // Prefer the clang that a build for these targets would prefer. Words such as `native` are
+    // resolved later.
     let named: Vec<Target> = targets.iter().filter_map(|name| Target::parse(name).ok()).collect();
     let first_clang = targets::first_clang(&named);
     tools.prefer_clang(first_clang);
@@ -116,13 +116,13 @@ pub fn examine(triple: &str, targets: &[String]) -> Report {
     Report { tools: found, native, verdicts }
 }
 
-/// NVIDIA's assembler, which compiles PTX as the driver does when a program loads PTX.
+/// NVIDIA's assembler, which compiles PTX as the driver does when a program loads it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Assembler {
     /// The path of ptxas.
     pub path: PathBuf,
-    /// The line of `--version` that contains the version.
+    /// The line of `--version` output that states the version.
     pub version: String,
     /// The GPUs that this ptxas compiles for, such as `sm_90` and `sm_90a`.
     pub processors: Vec<String>,
@@ -130,8 +130,7 @@ pub struct Assembler {
 
 /// Returns the ptxas that builds would use.
 ///
-/// If there is none, returns an error with the places that were tried and the commands that install
-/// ptxas.
+/// If none is found, the error lists the places searched and the commands that install ptxas.
 pub fn find_ptxas() -> Result<Assembler, String> {
     let cargo = Cargo::outside("", true);
     let tools = Tools::forgetful(&cargo);
@@ -146,18 +145,18 @@ pub fn find_ptxas() -> Result<Assembler, String> {
     }
 }
 
-/// Returns instructions for installing what programs need to use an Intel GPU on this system:
-/// OpenCL's loader and a driver.
+/// Returns instructions for installing OpenCL's loader and a driver on this system, which programs
+/// need to use an Intel GPU.
 ///
-/// On Linux, the text also tells how to install a driver for the CPU. Lines that begin with two
+/// On Linux, the text also explains how to install a driver for the CPU. Lines that begin with two
 /// spaces are commands.
 pub fn install_opencl() -> String {
     let help = Installable::OpenCl.help();
     if cfg!(target_os = "linux") { format!("{help}\n{INTEL_ON_CPU}") } else { help }
 }
 
-/// The help for installing Intel's runtime for CPUs, which includes OpenCL's loader. The guide's
-/// page on SPIR-V contains the same commands.
+/// How to install Intel's runtime for CPUs, which includes OpenCL's loader. The guide's page on
+/// SPIR-V repeats these commands.
 const INTEL_ON_CPU: &str = r#"without a GPU, Intel's runtime for CPUs runs SPIR-V, too (800 MB):
   python3 -m venv ~/ocl
   ~/ocl/bin/pip install intel-opencl-rt intel-cmplr-lib-rt
@@ -172,8 +171,8 @@ fn verdicts(targets: &[String], tools: &Tools<'_>, dev_tools: &Tools<'_>) -> Vec
             Err(error) => (Some(format!("could not try this target: {error}")), None),
             Ok((release, dev)) => match targets::of_item(target, BY, tools) {
                 Err(error) if error.kind() == ErrorKind::Config => (Some(error.to_string()), None),
-                // The first line is enough, because other fields of the report contain the searched
-                // places.
+                // The first line suffices, because other fields of the report list the places
+                // searched.
                 Err(error) => (Some(first_line(&error.to_string())), None),
                 Ok(targets) => match first_refusal(&targets, release) {
                     Some(why) => (Some(why), None),
@@ -193,8 +192,8 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().trim_end_matches(':').to_owned()
 }
 
-/// Returns the reason why the kernel cannot be built for the first of these targets that fails. If
-/// there are several targets, the reason begins with that target's name.
+/// Returns why the kernel cannot be built for the first target that fails, if one does. With
+/// several targets, the reason begins with that target's name.
 fn first_refusal(targets: &[Target], trial: &Trial<'_>) -> Option<String> {
     let (target, why) =
         targets.iter().find_map(|target| Some((target, trial.run(target).err()?)))?;

@@ -59,13 +59,13 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `containers` | supplied images in fatbins, archives, and bundles in a row |
+//! | `containers` | supplied images in fatbins, archives, and consecutive bundles |
 //! | `compression` | [`Build::compress`], and supplied files that are compressed; enables `containers` |
 //! | `doctor` | the module `doctor`, whose report `cargo offload doctor` prints |
 //!
 //! No feature is on by default.
 #![deny(unsafe_code)]
-// Only the `doctor` feature uses some of these functions.
+// Some functions are used only by the `doctor` feature.
 #![cfg_attr(not(feature = "doctor"), allow(dead_code))]
 
 mod build;
@@ -85,7 +85,7 @@ pub use request::{Compiler, Language, Module, Source};
 #[doc(inline)]
 pub use toolchain::error::Error;
 
-// The examples in the README are tests.
+// Runs the README's examples as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

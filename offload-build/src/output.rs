@@ -28,7 +28,7 @@ macro_rules! headers {
     ($($name:literal),*) => { [$(($name, include_str!(concat!("../include/", $name)))),*] };
 }
 
-/// `offload/kernel.h` and this crate's other headers, each with its name in `#include`.
+/// `offload/kernel.h` and this crate's other headers, each with its `#include` name.
 const HEADERS: &[(&str, &str)] = &headers![
     "offload/kernel.h",
     "offload/atomics.h",
@@ -69,7 +69,7 @@ const HEADERS: &[(&str, &str)] = &headers![
     "offload/system_atomics.h",
     "offload/vectors.h",
     "offload/warp.h",
-    // This crate's replacements for headers of CUDA and HIP, under the same names.
+    // This crate's replacements for CUDA and HIP headers, under the original names.
     "cooperative_groups.h",
     "cooperative_groups/reduce.h",
     "cooperative_groups/scan.h",
@@ -99,6 +99,7 @@ const HEADERS: &[(&str, &str)] = &headers![
     "hip/hip_bfloat16.h",
     "hip/hip_cooperative_groups.h",
     "hip/hip_fp16.h",
+    "hip/hip_math_constants.h",
     "hip/hip_runtime.h",
     "hip/hip_runtime_api.h",
     "hip/hip_vector_types.h",
@@ -110,7 +111,7 @@ pub(crate) fn has_header(name: &str) -> bool {
 }
 
 impl OutDir {
-    /// Creates the folder for packs in `OUT_DIR`, but not the folders and headers for compilers.
+    /// Creates the folder for packs in `OUT_DIR`, but no folders or headers for compilers.
     pub(crate) fn open(cargo: &Cargo, pack: &str) -> Result<Self, Error> {
         let root = cargo.out_dir.join("offload");
         make_folder(&root)?;
@@ -124,8 +125,7 @@ impl OutDir {
         Ok(dir)
     }
 
-    /// Creates the folders for packs and compilers, and writes the kernel header and all headers
-    /// that it includes.
+    /// Creates the folders for packs and compilers, and writes all of this crate's headers.
     pub(crate) fn create(cargo: &Cargo, pack: &str) -> Result<Self, Error> {
         let dir = Self::open(cargo, pack)?;
         make_folder(&dir.work)?;
@@ -147,7 +147,7 @@ impl OutDir {
         &self.pack
     }
 
-    /// Returns the folder that `-I` needs for `#include <offload/kernel.h>`.
+    /// Returns the `-I` folder for `#include <offload/kernel.h>`.
     pub(crate) fn include(&self) -> PathBuf {
         self.root.join(INCLUDE)
     }
@@ -160,7 +160,7 @@ impl OutDir {
         Ok(folder)
     }
 
-    /// Returns the name with which sources include the header at this path, if it is one of this
+    /// Returns the `#include` name of the header at this path, if the header is one of this
     /// crate's.
     pub(crate) fn header_name(&self, path: &Path) -> Option<&'static str> {
         HEADERS.iter().map(|(name, _)| *name).find(|name| path == self.include().join(name))
@@ -175,7 +175,7 @@ impl OutDir {
         self.root.join(format!("{}.index", self.pack))
     }
 
-    /// Returns the path of the Rust code for the pack.
+    /// Returns the path of the pack's Rust code.
     pub(crate) fn code(&self) -> PathBuf {
         self.root.join(format!("{}.rs", self.pack))
     }
@@ -184,14 +184,14 @@ impl OutDir {
         self.root.join(format!("{}.pack", self.pack))
     }
 
-    /// Returns the path of the static library with this name. Linkers search for this file name. On
-    /// Windows, rustc searches for it if there is no `<name>.lib`.
+    /// Returns the path of the static library with this name. The file name is the one that linkers
+    /// search for. On Windows, rustc falls back to it if there is no `<name>.lib`.
     pub(crate) fn library(&self, name: &str) -> PathBuf {
         self.root.join(format!("lib{name}.a"))
     }
 
-    /// Removes the indexes from earlier runs when a run of the build script makes its first pack.
-    /// Otherwise, the macro would find packs that build.rs no longer makes.
+    /// Removes the indexes from earlier runs when a run of the build script starts on its first
+    /// pack. Otherwise, the macro would find packs that build.rs no longer builds.
     fn remove_earlier_indexes(&self) {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
@@ -206,8 +206,8 @@ impl OutDir {
         });
     }
 
-    /// Removes the libraries from earlier builds of this pack, except `keep`. Libraries' names
-    /// consist of `lib`, `prefix`, a hash and `.a`.
+    /// Removes the libraries from earlier builds of this pack, except `keep`. Library names consist
+    /// of `lib`, `prefix`, a hash and `.a`.
     pub(crate) fn remove_stale_libraries(&self, prefix: &str, keep: &Path) {
         let Ok(entries) = fs::read_dir(&self.root) else { return };
         for path in entries.flatten().map(|entry| entry.path()) {
@@ -225,16 +225,16 @@ impl OutDir {
 /// The name of the file that a running build script locks.
 const LOCK: &str = "lock";
 
-/// The lock file's time stamp, as the time since 1970. It is older than any build.
+/// The lock file's timestamp since the Unix epoch, which is older than any build.
 const BEFORE_EVERY_BUILD: Duration = Duration::from_secs(1 << 30);
 
 /// Waits for other processes that work in the folder, and locks it until this process ends.
 ///
-/// If a user ends only Cargo, the build script continues. Without the lock, both it and the next
+/// If a user kills only Cargo, the build script keeps running. Without the lock, it and the next
 /// build's script could write to the folder at the same time.
 ///
-/// Returns whether Cargo can watch the lock file. The lock file gets an old time stamp, because
-/// Cargo reruns a script if a watched file is newer than the start of the last run.
+/// Returns whether Cargo can watch the lock file. The file needs an old timestamp, because Cargo
+/// reruns a script if a watched file is newer than the start of the last run.
 fn lock(root: &Path) -> bool {
     static LOCKED: OnceLock<Option<(File, bool)>> = OnceLock::new();
     let locked = LOCKED.get_or_init(|| {
@@ -244,8 +244,8 @@ fn lock(root: &Path) -> bool {
             .write(true)
             .open(root.join(LOCK))
             .ok()?;
-        // Ignore errors, because a missing lock is no reason to end the build: some file systems
-        // support no locks.
+        // Ignore errors: some file systems do not support locks, which is no reason to fail the
+        // build.
         let _ = file.lock();
         let is_old = file.set_modified(SystemTime::UNIX_EPOCH + BEFORE_EVERY_BUILD).is_ok();
         Some((file, is_old))
@@ -259,8 +259,8 @@ pub(crate) fn image_file_name(stem: &str, extension: &str) -> String {
     format!("{}.{extension}", stem.replace(':', "_"))
 }
 
-/// Writes a layout, whose payload numbers are positions in `payloads`. If possible, the operating
-/// system copies bytes from file to file.
+/// Writes a layout, whose payload numbers are indices into `payloads`. If possible, the operating
+/// system copies the payloads from file to file.
 pub(crate) fn write_layout(
     path: &Path,
     layout: &Layout,
@@ -293,7 +293,7 @@ pub(crate) fn write_layout(
     })
 }
 
-/// Whether a file contains the bytes of a layout.
+/// Whether a file already contains exactly the layout's bytes.
 fn has_layout(path: &Path, layout: &Layout, payloads: &[PathBuf]) -> io::Result<bool> {
     let mut file = BufReader::new(File::open(path)?);
     if file.get_ref().metadata()?.len() != layout.size() {

@@ -5,7 +5,7 @@ use core::fmt;
 /// The result of reading bytes.
 pub type Result<T> = core::result::Result<T, Error>;
 
-/// The reason why bytes could not be read: the kind of error, the part at fault (in the format's
+/// The reason bytes could not be read: the kind of error, the part at fault (in the format's
 /// terms), and the part's offset.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Error {
@@ -37,14 +37,14 @@ pub enum ErrorKind {
         /// The number of bytes in the container.
         len: u64,
     },
-    /// A version that this crate does not read.
+    /// A version that this crate cannot read.
     UnsupportedVersion {
         /// The version found.
         version: u64,
     },
     /// A compression method that this crate does not support.
     UnsupportedCompression {
-        /// The number of the method in the container.
+        /// The method's number in the container.
         method: u64,
     },
     /// A compression method that this crate was built without.
@@ -52,8 +52,7 @@ pub enum ErrorKind {
         /// The feature of this crate that the method needs: `zlib` or `zstd`.
         feature: &'static str,
     },
-    /// The file needs a feature of this crate that is off; [`Error::part`] names the part that
-    /// needs it.
+    /// The part that [`Error::part`] names cannot be read, because a feature of this crate is off.
     Disabled {
         /// The feature: `containers` or `object`.
         feature: &'static str,
@@ -89,20 +88,19 @@ impl Error {
         self
     }
 
-    /// Returns this error with the number of the entry that contains the part, counted from 0.
+    /// Adds the number of the entry that contains the part, counted from 0.
     #[cfg(feature = "packs")]
     pub(crate) const fn in_entry(mut self, index: u64) -> Self {
         self.index = Some(index);
         self
     }
 
-    /// Returns the part that is wrong, in the format's terms, such as `code object` or
-    /// `string pairs`.
+    /// Returns the part at fault, in the format's terms, such as `code object` or `string pairs`.
     pub fn part(&self) -> &'static str {
         self.what
     }
 
-    /// Returns the number of the entry that the part belongs to, counted from 0.
+    /// Returns the number of the entry that contains the part, counted from 0.
     pub fn entry(&self) -> Option<u64> {
         self.index
     }
@@ -112,7 +110,7 @@ impl Error {
         self.kind
     }
 
-    /// Returns the offset of the wrong part, in bytes from the start of the parsed bytes.
+    /// Returns the offset of the part at fault, in bytes from the start of the parsed bytes.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -163,8 +161,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// Prints the same text as `Display`, because Rust uses `Debug` to print an error that `main`
-/// returns.
+/// Prints the same text as `Display`, because Rust uses `Debug` to print errors returned from
+/// `main`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

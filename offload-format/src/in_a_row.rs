@@ -1,11 +1,11 @@
-//! Consecutive containers of one kind in a section or file. Linkers place the containers of all
-//! objects one after another.
+//! Consecutive containers of one kind in a section or file. Linkers concatenate the containers of
+//! all objects.
 
 use crate::Result;
 
-/// Returns the containers in `data`, each with its offset in bytes. `parse` reads the container at
-/// the start of the bytes, and returns the container and its size in bytes. This function rounds
-/// the size up to `align`.
+/// Returns the containers in `data`, each with its offset in bytes. `parse` returns the container
+/// at the start of the bytes, and its size in bytes, which is then rounded up to a multiple of
+/// `align`.
 ///
 /// Zeros before a container are skipped, `align` at a time. The iterator ends at the end of the
 /// bytes, after the first error, or when only zeros are left.

@@ -2,8 +2,8 @@
 //!
 //! This module defines no file format: each container's module builds the layouts of its format.
 //!
-//! A container consists of small runs of bytes around large payloads. A [`Layout`] contains these
-//! runs, but for each payload only a number and a size. The caller supplies the payloads' bytes:
+//! A container consists of small runs of bytes around large payloads. A [`Layout`] stores these
+//! runs, but only a number and a size for each payload. The caller supplies the payloads' bytes:
 //! from memory ([`Layout::to_vec`]), or from files, which the operating system can copy without
 //! loading them. Layouts nest: [`Layout::nest`] replaces a payload with a whole layout (a bundle
 //! inside a host object inside an archive).
@@ -11,7 +11,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// One run of bytes of a file to write.
+/// One run of bytes in a file to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
     /// Bytes in memory.
@@ -41,17 +41,17 @@ impl Piece {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     pieces: Vec<Piece>,
-    /// The size of all pieces, which is stored because most additions need it.
+    /// The total size of the pieces, cached because most additions need it.
     size: u64,
 }
 
 impl Layout {
-    /// Returns a layout without any bytes.
+    /// Returns an empty layout.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns a layout that consists only of payload `index`, which has `size` bytes.
+    /// Returns a layout of nothing but payload `index`, which is `size` bytes long.
     pub fn payload(index: usize, size: u64) -> Self {
         Self { pieces: vec![Piece::Payload { index, size }], size }
     }
@@ -79,7 +79,7 @@ impl Layout {
         None
     }
 
-    /// Adds a run of bytes at the end.
+    /// Appends a run of bytes.
     pub fn push(&mut self, piece: Piece) {
         if piece.size() > 0 || matches!(piece, Piece::Payload { .. }) {
             self.size += piece.size();
@@ -93,7 +93,7 @@ impl Layout {
         self.push(Piece::Zeros(self.size.next_multiple_of(align.max(1)) - self.size));
     }
 
-    /// Adds all runs of another layout at the end.
+    /// Appends all runs of another layout.
     pub fn append(&mut self, other: Layout) {
         self.size += other.size;
         self.pieces.extend(other.pieces);

@@ -55,7 +55,7 @@
 //! | [`kpack`] | ROCm's kernel packs, and the references to them in libraries |
 //! | [`oxart`] | bundles of cuda-oxide, `.oxart` |
 //! | `image_table` | the table of the images that DPC++ links into programs |
-//! | `device_archive` | archives of bundles, and the archives for one target that are extracted from them |
+//! | `device_archive` | archives of bundles, and the single-target archives extracted from them |
 //! | [`fat_file`] | the search for containers in executables, shared objects, objects, archives |
 //! | [`inventory`] | all containers and images in a file, as one list |
 //! | [`image`] | what an image (AMD code object, cubin, PTX) says about itself: its target and kernels |
@@ -83,7 +83,7 @@
 //! Without features, the crate contains what programs with packs need: targets, selection and
 //! SPIR-V. The features in the last two rows enable `containers`; all features except `packs` add
 //! dependencies. A program with a pack compiles this crate twice: once for the build script and the
-//! macro, and once for the program itself. Each time, only the features needed are on.
+//! macro, and once for the program itself, each time with only the features needed.
 #![no_std]
 // Some links refer to modules whose features may be off.
 #![cfg_attr(not(feature = "object"), allow(rustdoc::broken_intra_doc_links))]

@@ -9,9 +9,9 @@ use crate::{Error, ErrorKind, Result};
 pub(crate) enum Value<'data> {
     Uint(u64),
     Str(&'data [u8]),
-    /// An array; this number of items follows.
+    /// An array, followed by this many items.
     Array(u64),
-    /// A map; this number of pairs of items follows.
+    /// A map, followed by this many pairs of items.
     Map(u64),
     /// Anything else.
     Other,
@@ -36,7 +36,7 @@ impl<'data> Cursor<'data> {
         self.at
     }
 
-    /// Reads a value and moves to its end, or to the end of the head of an array or a map.
+    /// Reads a value and moves past it; for an array or a map, only past its head.
     pub(crate) fn next(&mut self) -> Result<Value<'data>> {
         let what = self.what;
         let start = self.at;
@@ -48,7 +48,7 @@ impl<'data> Cursor<'data> {
             Ok::<u64, Error>(bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
         };
         let low = u64::from(code);
-        // The value, and the size of the bytes that follow its code and, if present, its number.
+        // The value, and how many bytes follow its code and, if present, its number.
         let (value, size) = match code {
             0x00..=0x7f => (Value::Uint(low), 0),
             0x80..=0x8f => (Value::Map(low & 0xf), 0),
@@ -72,8 +72,8 @@ impl<'data> Cursor<'data> {
         Ok(if let Value::Str(_) = value { Value::Str(bytes) } else { value })
     }
 
-    /// Moves to the end of a value, including its items. If items are missing, reading fails at the
-    /// end of the bytes, because each value has at least one byte.
+    /// Moves past a value, including its items. If items are missing, reading fails at the end of
+    /// the bytes, because each value has at least one byte.
     pub(crate) fn skip(&mut self) -> Result<()> {
         let mut left: u64 = 1;
         while left > 0 {
@@ -123,7 +123,7 @@ impl<'data> Cursor<'data> {
         }
     }
 
-    /// Returns an error which reports that `what` is missing or wrong at the current position.
+    /// Returns an error for `what`, which is missing or wrong at the current position.
     pub(crate) fn wrong(&self, what: &'static str) -> Error {
         Error::new(ErrorKind::Malformed, what, self.at)
     }

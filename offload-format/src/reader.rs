@@ -1,4 +1,4 @@
-//! Reads bytes. All code that slices a file's bytes by offsets and sizes from the file is here,
+//! Reads bytes. All slicing of a file's bytes by offsets and sizes from the file happens here,
 //! except for the sections of host files, which the crate `object` reads.
 
 use crate::{Error, ErrorKind, Result};
@@ -27,8 +27,8 @@ impl<'data> Reader<'data> {
         })
     }
 
-    /// Returns `size` bytes at `start`. The range comes from a field at offset `field`; an error
-    /// contains this offset.
+    /// Returns `size` bytes at `start`. The range comes from the field at offset `field`, which
+    /// errors report.
     pub(crate) fn range(
         &self,
         start: u64,

@@ -1,5 +1,5 @@
-//! Sections with device code: their names in each format of host files, their alignment, and the
-//! first bytes of packs in them.
+//! Sections with device code: their names in each host file format, their alignment, and the first
+//! bytes of packs in them.
 //!
 //! Sources: `clang` and `clang-linker-wrapper` 22.1.8, and nvcc 13.5 (docs/formats.md of the
 //! project, "Sections").
@@ -9,12 +9,12 @@
 
 use core::fmt;
 
-/// A format of object files, and of the programs linked from these files.
+/// A format of object files, and of the programs linked from them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectFormat {
     /// ELF.
     Elf,
-    /// COFF objects, and the PE images linked from these objects.
+    /// COFF objects, and the PE images linked from them.
     Coff,
     /// Mach-O.
     MachO,
@@ -40,11 +40,11 @@ pub(crate) const OFFLOAD_BINARY_MAGIC: &[u8; 4] = b"\x10\xff\x10\xad";
 /// A section for device code in the host files that this crate writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceSection {
-    /// `.hip_fatbin`: offload bundles, one after another, each aligned to 4096 bytes. HIP's
-    /// runtime, `roc-obj-ls` and `llvm-objdump --offloading` read this section.
+    /// `.hip_fatbin`: consecutive offload bundles, each aligned to 4096 bytes. HIP's runtime,
+    /// `roc-obj-ls` and `llvm-objdump --offloading` read this section.
     HipFatbin,
-    /// `.llvm.offloading`: offload binaries without gaps, each aligned to 8 bytes. LLVM's tools
-    /// find this section by its type in ELF files, and by its name in COFF files.
+    /// `.llvm.offloading`: offload binaries back to back, each padded to a multiple of 8 bytes.
+    /// LLVM's tools find this section by its type in ELF files, and by its name in COFF files.
     LlvmOffloading,
 }
 
@@ -82,7 +82,7 @@ impl DeviceSection {
     }
 
     /// Returns the alignment in bytes of the section and of its contents. Bundles are aligned to
-    /// pages, because HIP's runtime maps whole pages. Offload binaries have the alignment of their
+    /// pages, because HIP's runtime maps whole pages. Offload binaries are aligned like their
     /// fields.
     pub const fn align(self) -> u64 {
         match self {
@@ -98,11 +98,11 @@ pub const HIP_WRAPPER_MAGIC: u32 = 0x4849_5046;
 
 /// The name of a section in each format.
 ///
-/// Objects for Windows use the ELF name, however long it is, so that linkers join the sections from
-/// different compilers. PE images (programs and DLLs) have only eight bytes for a section's name.
-/// `link.exe` keeps the first eight bytes, as in `.hip_fat`. `lld-link` first removes everything
-/// from a second period on, so `.llvm.offloading` becomes `.llvm`. Linkers for MinGW can write the
-/// full name.
+/// Objects for Windows use the ELF name, however long it is, so that linkers merge the sections
+/// from different compilers. PE images (programs and DLLs) reserve only eight bytes for a section's
+/// name. `link.exe` keeps the first eight bytes, as in `.hip_fat`. `lld-link` first removes
+/// everything from a second period on, so `.llvm.offloading` becomes `.llvm`. Linkers for MinGW can
+/// write the full name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectionNames {
     /// The name in ELF files and COFF objects, and the full name in PE images.
@@ -116,8 +116,8 @@ impl SectionNames {
     pub const HIP_FATBIN: Self = Self::new(".hip_fatbin", ("__HIP", "__hip_fatbin"));
     /// The structures that HIP programs register, which point to the bundles.
     pub const HIP_FATBIN_SEGMENT: Self = Self::new(".hipFatBinSegment", ("__HIP", "__fatbin"));
-    /// Offload binaries. LLVM defines no name for Mach-O. The segment here is not called `__LLVM`,
-    /// because linkers drop every section of a segment with that name.
+    /// Offload binaries. LLVM defines no name for Mach-O. This segment is not called `__LLVM`,
+    /// because linkers drop all sections of a segment with that name.
     pub(crate) const LLVM_OFFLOADING: Self =
         Self::new(".llvm.offloading", ("__OFFLOAD", "__offloading"));
     /// NVIDIA's fat binaries.
@@ -127,11 +127,9 @@ impl SectionNames {
     /// The structures that CUDA programs register, which point to the fat binaries.
     pub const NV_FATBIN_SEGMENT: Self = Self::new(".nvFatBinSegment", ("__NV_CUDA", "__fatbin"));
 
-    /// The section with the reference to kernel packs, in libraries whose code objects were moved
-    /// to kernel packs.
+    /// The reference to kernel packs, in libraries whose code objects were moved into them.
     pub const KPACK_REFERENCE: Self = Self::new(".rocm_kpack_ref", ("__HIP", "__rocm_kpack_ref"));
-    /// The section of [`Self::KPACK_REFERENCE`] in PE images, where ROCm's tools use a different
-    /// name.
+    /// The name that ROCm's tools use instead of [`Self::KPACK_REFERENCE`] in PE images.
     pub const KPACK_REFERENCE_COFF: Self = Self::new(".kpackrf", ("__HIP", "__kpackrf"));
 
     /// The table of the images that DPC++ links into programs. There is no section for Mach-O.
@@ -145,8 +143,8 @@ impl SectionNames {
     }
 
     /// Whether a section in a file of this format has this name. `segment` is used only for Mach-O.
-    /// If a linker for Windows cut the name short, the name may be ambiguous. For example,
-    /// `lld-link` shortens all names that start with `.llvm.` to `.llvm`.
+    /// A name that a linker for Windows cut short may be ambiguous. For example, `lld-link`
+    /// shortens all names that start with `.llvm.` to `.llvm`.
     #[inline]
     pub fn matches(&self, format: ObjectFormat, segment: &str, section: &str) -> bool {
         match format {

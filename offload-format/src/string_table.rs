@@ -1,6 +1,6 @@
 //! String tables in LLVM 22's order: the distinct strings are sorted by their reversed bytes,
-//! greatest first, and each is NUL-terminated. If a string is a suffix of the previous string, the
-//! two share bytes. COFF has two separately sorted groups: section names and symbol names.
+//! greatest first, and each is NUL-terminated. A string that is a suffix of the previous one shares
+//! its bytes. COFF has two separately sorted groups: section names and symbol names.
 
 #[cfg(feature = "object")]
 use crate::{Error, ErrorKind, Result};
@@ -18,16 +18,15 @@ pub(crate) struct StringTable<'a> {
 }
 
 impl<'a> StringTable<'a> {
-    /// Returns a table that contains no strings yet, only the bytes `start`. If `start` begins with
-    /// a NUL, this NUL serves as the empty string.
+    /// Returns a table without strings, which starts with the bytes `start`. A leading NUL in
+    /// `start` serves as the empty string.
     pub(crate) fn new(start: &[u8]) -> Self {
         let empty: &[u8] = b"";
         let groups = if start.starts_with(b"\0") { vec![vec![(empty, 0)]] } else { Vec::new() };
         Self { bytes: start.to_vec(), groups }
     }
 
-    /// Adds a group of strings after the existing strings. Strings that already exist are not added
-    /// again.
+    /// Appends a group of strings, except for those already in the table.
     pub(crate) fn add(&mut self, strings: Vec<&'a [u8]>) {
         let mut sorted = strings;
         sorted.retain(|it| self.find(it).is_none());
@@ -61,10 +60,10 @@ fn order(a: &[u8], b: &[u8]) -> Ordering {
     b.iter().rev().cmp(a.iter().rev())
 }
 
-/// Names in a string table of a file.
+/// Names in a file's string table.
 ///
-/// Names may share bytes, so the names of a small file could have very many bytes in total. This
-/// type limits the total.
+/// Names may share bytes, so those of a small file could add up to very many bytes. This type
+/// limits the total.
 #[cfg(feature = "object")]
 pub(crate) struct Names<'a> {
     table: &'a [u8],
@@ -72,7 +71,8 @@ pub(crate) struct Names<'a> {
 }
 
 /// The limit for all names together, as a multiple of the size of the table and the records that
-/// refer to it. In files from compilers, the names have at most a few times the size of the table.
+/// refer to it. In compilers' files, all names together are at most a few times as large as the
+/// table.
 #[cfg(feature = "object")]
 pub(crate) const NAMES_PER_FILE: usize = 16;
 
@@ -84,10 +84,10 @@ impl<'a> Names<'a> {
         Self { table, left: NAMES_PER_FILE.saturating_mul(table.len() + records) }
     }
 
-    /// Returns the name at `offset`, which ends before a NUL.
+    /// Returns the NUL-terminated name at `offset`.
     ///
-    /// Returns an error if the table ends before the NUL, or if the names read so far have too many
-    /// bytes in total.
+    /// Returns an error if the table ends before the NUL, or if the names read so far exceed the
+    /// limit.
     pub(crate) fn get(&mut self, offset: u32, what: &'static str) -> Result<&'a [u8]> {
         let rest = usize::try_from(offset)
             .ok()

@@ -18,7 +18,7 @@ pub struct Compressed {
     pub size: u64,
     /// The part of the bundle's MD5 digest that the header stores.
     pub hash: u64,
-    /// The time that the compression took.
+    /// How long the compression took.
     pub took: Duration,
 }
 
@@ -26,8 +26,8 @@ impl Compressed {
     /// Compresses the bundle that a layout describes; `payloads[index]` is the source of the
     /// payload with this index.
     ///
-    /// Returns a message if the payloads cannot be read. Also returns a message if version 2 of the
-    /// header is requested but a size does not fit into it.
+    /// Returns a message if the payloads cannot be read, or if version 2 of the header is requested
+    /// but cannot store a size.
     ///
     /// # Panics
     /// Panics if a payload is missing or its size differs from that in the layout.

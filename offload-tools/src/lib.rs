@@ -1,6 +1,6 @@
 //! The command lines: `cargo offload`, and drop-ins for LLVM's `clang-offload-bundler`,
-//! `clang-offload-packager` and `llvm-offload-binary` (with the `drop-in` feature). The library is
-//! not meant for other crates. It contains the programs' code, and each program's `main` only calls
+//! `clang-offload-packager` and `llvm-offload-binary` (with the `drop-in` feature). The library
+//! contains the programs' code, and is not meant for other crates. Each program's `main` only calls
 //! one of its functions.
 //!
 //! | module | contains |
@@ -33,7 +33,7 @@ pub use self::offload::main as cargo_offload;
 pub use bundler::run as clang_offload_bundler;
 pub use packager::run as llvm_offload_binary;
 
-// The documentation tests include the examples of the README.
+// Run the README's examples as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

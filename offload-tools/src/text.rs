@@ -43,9 +43,9 @@ pub fn escaped_path(path: &Path) -> String {
     escaped(path.as_os_str().as_encoded_bytes())
 }
 
-/// Escapes the parts of a name from a file that a terminal would interpret. These are control
-/// characters, bytes that are not UTF-8 (`\n`, `\x1b`, `\xff`), and characters that are invisible
-/// or change the direction of text (`\u{202e}`).
+/// Escapes what a terminal would interpret in a name from a file: control characters, bytes that
+/// are not UTF-8 (`\n`, `\x1b`, `\xff`), and characters that are invisible or change the direction
+/// of text (`\u{202e}`).
 pub fn escaped(name: &[u8]) -> String {
     let mut out = String::with_capacity(name.len());
     for chunk in name.utf8_chunks() {
@@ -67,7 +67,7 @@ pub fn escaped(name: &[u8]) -> String {
 /// Whether a character is a terminal command, changes the direction of text, or is invisible.
 /// Returns `false` for ASCII's first 32 characters.
 pub fn is_invisible(c: char) -> bool {
-    // Uses Rust's list of unprintable characters.
+    // `escape_debug` uses Rust's list of unprintable characters.
     c == '\x7f' || (!c.is_ascii() && c.escape_debug().len() > 1)
 }
 
@@ -90,8 +90,7 @@ pub fn shortened(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns a word as it must be written for a POSIX shell: quoted if a character has a special
-/// meaning.
+/// Quotes a word for a POSIX shell, if it is empty or contains special characters.
 pub fn shell_word(word: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -122,7 +121,7 @@ pub fn size(bytes: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// Returns the first names, and the number of further names: `a, b, c and 7 more`.
+/// Returns the first names, and how many more there are: `a, b, c and 7 more`.
 pub fn some(names: impl Iterator<Item = impl Into<String>>) -> String {
     /// The maximum number of names in one line.
     const NAMES: usize = 3;

@@ -17,8 +17,8 @@ pub fn missing(packages: &[&'static str]) -> Result<Vec<&'static str>> {
     Ok(divide(packages, &mut query, "NAME installed")?.1)
 }
 
-/// Divides packages into those that a command lists and the others. `line` is the line for a
-/// package called NAME.
+/// Partitions packages by whether a command lists them. `line` is the output line for a package
+/// called NAME.
 fn divide<'a>(
     packages: &[&'a str],
     query: &mut Command,
@@ -89,7 +89,7 @@ pub fn unpack_with(options: &[&str], packages: &[String], folder: &Path) -> Resu
     let own = [&*state, "Dir::Cache::pkgcache=", "Dir::Cache::srcpkgcache="];
     let mut command = vec!["-q"];
     command.extend(own.iter().chain(options).flat_map(|option| ["-o", option]));
-    // Some sources may lack an architecture, which apt reports as an error.
+    // Some sources may lack an architecture, which apt reports as an error, so ignore the status.
     run::status(Command::new("apt-get").args(&command).arg("update"))?;
     command.push("download");
     command.extend(packages.iter().map(String::as_str));
@@ -126,8 +126,8 @@ fn known<'a>(packages: &[&'a str]) -> Result<(Vec<&'a str>, Vec<&'a str>)> {
 
 /// Returns apt-get with these arguments, through `sudo` unless the user is root.
 fn apt_get(args: &[&str]) -> Result<Command> {
-    // Set the variable with `env`, because sudo drops the caller's variables. A different apt may
-    // be running (unattended upgrades), or a download may fail once, so wait and try again.
+    // Set the variable with `env`, because sudo drops the caller's variables. Wait and retry,
+    // because another apt (unattended upgrades) may be running, and a download may fail once.
     const APT_GET: &str = "DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 \
                            -o Acquire::Retries=3";
     let (_, id, _) = run::outcome(Command::new("id").arg("-u"))?;

@@ -1,5 +1,5 @@
-//! CI's time budget: the minutes that each step may take, according to CONTRIBUTING.md, and the
-//! minutes that the step took.
+//! CI's time budget: how many minutes each step may take according to CONTRIBUTING.md, and how many
+//! it took.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn rows() -> impl Iterator<Item = (&'static str, f64)> {
     section("## CI's budget").filter_map(|(step, minutes)| Some((step, minutes.parse().ok()?)))
 }
 
-/// Returns the number of minutes that a step may take.
+/// Returns how many minutes a step may take.
 fn minutes(step: &str) -> Option<f64> {
     rows().find(|(name, _)| *name == step).map(|(_, minutes)| minutes)
 }
@@ -41,8 +41,8 @@ pub fn section(heading: &str) -> impl Iterator<Item = (&'static str, &'static st
     })
 }
 
-/// Returns the table of a run: the time that each step took, and the time that it may take.
-/// `measured` contains the steps that ran.
+/// Formats a run's steps as a table: how long each took, and how long it may take. `measured`
+/// contains the steps that ran.
 pub fn table(measured: &[(&str, Duration)]) -> String {
     let taken = |time: &Duration| time.as_secs_f64() / 60.0;
     let mut table = format!("{:<20} {:>8} {:>8}\n", "step", "minutes", "budget");

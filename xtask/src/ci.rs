@@ -61,11 +61,11 @@ pub const STEPS: [(&str, Step); 16] = [
     ("elsewhere", Own(|setup| elsewhere::run(setup, &["aarch64"]))),
 ];
 
-/// The libraries with their feature groups. Each feature set has one choice from each group. The
-/// choices in a group are separated by `|`, and each may consist of several features.
+/// The libraries with their feature groups. A feature set has one choice from each group. `|`
+/// separates a group's choices, each of which may consist of several features.
 const FEATURES: [(&str, &[&str]); 4] = [
     ("offload-gpu", &["|run", "|macros|files|half|cudarc", "|zlib|zstd|zlib,zstd"]),
-    // Each feature enables the earlier ones that it needs.
+    // Each feature also enables the features to its left that it needs.
     (
         "offload-format",
         &["|packs|containers|zlib|zstd|zlib,zstd|object|object,zlib|object,zlib,zstd"],

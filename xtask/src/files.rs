@@ -33,8 +33,8 @@ pub fn create(folder: &Path) -> Result {
     fs::create_dir_all(folder).map_err(|error| failed("create", folder, &error))
 }
 
-/// Writes a file, and creates its folder. Does not write a file that is already the same, because
-/// Cargo compares the times of files.
+/// Writes a file, creating its folder. Leaves a file with the same text untouched, because Cargo
+/// compares modification times.
 pub fn write(path: &Path, text: &str) -> Result {
     if fs::read_to_string(path).is_ok_and(|present| present == text) {
         return Ok(());
@@ -88,7 +88,7 @@ pub fn put(new: &Path, place: &Path) -> Result {
 pub fn make(folder: &Path, fill: impl FnOnce(&Path) -> Result) -> Result {
     let new = folder.with_extension(format!("new-{}", std::process::id()));
     let result = create(&new).and_then(|()| fill(&new)).and_then(|()| put(&new, folder));
-    // Ignore this error, because the message of the failure is more helpful.
+    // Ignore the error, because an error in `result` is more helpful.
     let _ = fs::remove_dir_all(&new);
     result
 }

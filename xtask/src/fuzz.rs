@@ -1,18 +1,18 @@
 //! `fuzz`: builds the fuzz targets with a nightly compiler and runs each for a while, as many in
-//! parallel as there are processors. cargo-fuzz is not needed: the flags make the compiler count
-//! which code ran.
+//! parallel as there are processors. cargo-fuzz is not needed: compiler flags add the coverage
+//! counters.
 
 use crate::files;
 use crate::run::{self, Failure, Result, fail};
 use std::path::Path;
 use std::thread;
 
-/// Flags for coverage counters in every block and comparison, for libFuzzer.
+/// Flags that add libFuzzer's coverage counters to every block and comparison.
 const RUSTFLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
      -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1";
 
-/// The default number of seconds for each target.
+/// How many seconds to run each target by default.
 pub const SECONDS: &str = "10";
 
 /// Runs these targets, or all targets.
@@ -54,7 +54,7 @@ pub fn command(seconds: &str, names: &[&str]) -> Result {
     Ok(())
 }
 
-/// Runs CI's part: every target for a short time, if a nightly compiler is installed.
+/// Runs the fuzzing in CI: every target for a short time, if a nightly compiler is installed.
 pub fn in_ci() -> Result {
     if nightly_host().is_some() {
         return command(SECONDS, &[]);

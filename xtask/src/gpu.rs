@@ -17,7 +17,7 @@ const LARGEST: u64 = 45 << 20;
 /// The Debian release whose C library the programs need, and the version of this library.
 const OLDEST: (&str, u32) = ("bullseye", 31);
 
-/// The Rust target of the programs. Because `--target` is given, build scripts are linked with this
+/// The Rust target of the programs. Passing `--target` makes Cargo link build scripts with this
 /// machine's C library.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
@@ -52,7 +52,7 @@ pub fn command(folder: Option<&str>) -> Result {
     }
     let status = run::status(Command::new("sh").arg(folder.join("run.sh")))?;
     match status.code() {
-        // 3 means that no GPU ran, but that the CPU has passed.
+        // Status 3 means that no GPU ran the checks, but that the CPU passed them.
         Some(0 | 3) => Ok(()),
         _ => fail(format!("run.sh ended with {status}")),
     }
@@ -72,8 +72,8 @@ fn build(root: &Path, travel: bool) -> Result<Vec<PathBuf>> {
             setup.cargo(&format!("build --release --quiet --target {TARGET} --package {package}"));
         cargo.arg("--manifest-path").arg(run::workspace().join(manifest));
         cargo.arg("--target-dir").arg(&target).env("CARGO_PROFILE_RELEASE_STRIP", "true");
-        // For README's package, Cargo must remove entries from the lock file: those of crates that
-        // the package does not need.
+        // For README's package, Cargo must be allowed to change the lock file: it removes the
+        // crates that the package does not need.
         cargo.args((package != "readme").then_some("--locked"));
         if travel {
             link_with(&mut cargo, &sysroot);
@@ -109,7 +109,7 @@ fn link_with(cargo: &mut Command, sysroot: &Path) {
     let (old, new) =
         (format!("{root}/lib/x86_64-linux-gnu"), format!("{root}/usr/lib/x86_64-linux-gnu"));
     let search = format!("-B{new} -L{new} -L{old} -Wl,--sysroot={root}");
-    // This C library is old: some functions have moved to other libraries since, and rust-lld does
+    // In this old C library, some functions are in other libraries than today, where rust-lld does
     // not find them.
     let link =
         format!("-fuse-ld=bfd {search} -Wl,--no-as-needed {old}/libdl.so.2 {old}/libpthread.so.0");

@@ -35,7 +35,7 @@ pub fn command(check: bool) -> Result {
             }
             build.env("OFFLOAD_RUSTC", rust_kernels::rustc()?);
         }
-        // Remove the build scripts' outputs, so that they run even if Cargo finds them fresh.
+        // Remove the build scripts' outputs, so that scripts run even if Cargo finds them fresh.
         run::check(&mut setup.cargo(&format!("clean --quiet --release {packages}")))?;
         run::check(build.env("OFFLOAD_PREBUILT", "update"))?;
     }

@@ -43,7 +43,7 @@ pub fn in_ci() -> Result {
         return Ok(());
     }
     // Test the oldest versions of dependencies that the manifests allow. Cargo's option for this is
-    // unstable. This does not matter, because no user gets this build.
+    // unstable, which does not matter, because no user gets this build.
     run::check(cargo("update -Zdirect-minimal-versions").env("RUSTC_BOOTSTRAP", "1"))?;
     run::check(&mut cargo("check --workspace --all-features --locked"))
 }
@@ -107,15 +107,15 @@ fn dry_run(target: &Path) -> Result {
     }
 }
 
-/// Removes the unpacked and compiled packages of an earlier run. Cargo assumes that a package in a
-/// registry never changes, so it would compile the later packages with the earlier ones.
+/// Removes the unpacked and compiled packages of an earlier run. Cargo assumes that packages in a
+/// registry never change, so it would reuse the earlier ones.
 fn forget_earlier_packages(target: &Path) -> Result {
     files::remove(target)?;
     // Cargo's folder for registry packages.
     let home = run::var("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(Path::new(&run::var("HOME")?).join(".cargo")));
     let registries = home.and_then(|home| files::list(&home.join("registry/src")).ok());
-    // The name of the registry that a dry run creates starts with the dash.
+    // The registry that a dry run creates has a name that starts with a dash.
     for registry in registries.iter().flatten().filter(|it| files::name(it).starts_with('-')) {
         for name in CRATES {
             files::remove(&registry.join(format!("{name}-{VERSION}")))?;
@@ -124,8 +124,8 @@ fn forget_earlier_packages(target: &Path) -> Result {
     Ok(())
 }
 
-/// Makes a workspace of the packages, in the folder where the dry run unpacked them. In this
-/// workspace, each package finds the others as if they came from the registry.
+/// Creates a workspace from the packages, in the folder where the dry run unpacked them. Its
+/// members find each other as if they came from the registry.
 fn join(target: &Path) -> Result<PathBuf> {
     let folder = target.join("package");
     let members = CRATES.map(|name| format!("\"{name}-{VERSION}\"")).join(", ");
@@ -145,9 +145,9 @@ fn links(pages: &Path) -> Result {
     let documents = run::output(&mut run::command("git", "ls-files *.md"))?;
     let options = "--offline --include-fragments --no-progress";
     let mut lychee = run::command(tools::lychee(), options);
-    // Exclude rustdoc's pages with source code, because they contain text that looks like links,
-    // and because a script finds the lines in them. The other excluded pages link to a list of
-    // crates that rustdoc does not write.
+    // Exclude rustdoc's source pages, because they contain text that looks like links, and a script
+    // resolves the line numbers in links to them. The other excluded pages link to a list of crates
+    // that rustdoc does not write.
     lychee.args(["--exclude-path", "/doc/src/|/(help|settings)\\.html$"]);
     lychee.args(["--exclude", "/doc/src/.*#"]);
     // Exclude links to Rust paths, which come from a comment in a dependency (bytemuck) whose pages

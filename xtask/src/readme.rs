@@ -11,7 +11,7 @@ use std::path::Path;
 const SECTION: &str = "\n## A complete package\n";
 
 /// Returns the package's files: their paths in the package's folder, and their texts. `root` is
-/// this checkout's folder. The lock file in it has the versions of all other crates.
+/// this checkout's folder, whose lock file has the versions of all other crates.
 pub fn package(root: &Path) -> io::Result<Vec<(String, String)>> {
     let readme = fs::read_to_string(root.join("README.md"))?;
     let mut files = Vec::new();

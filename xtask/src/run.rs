@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
-/// The reason why one of our commands fails.
+/// Why one of our commands failed.
 #[derive(Debug)]
 pub enum Failure {
     /// The command line is invalid. The exit status is 2, and the help text is printed.
@@ -62,8 +62,8 @@ pub fn passes(status: ExitStatus) -> Result {
 
 /// Returns the folder of the workspace.
 pub fn workspace() -> PathBuf {
-    // Cargo sets the variable for `cargo run`; a program started directly uses the path of its
-    // build.
+    // Cargo sets the variable for `cargo run`. Without it, a program that was started directly uses
+    // the path it was built at.
     let own = std::env::var_os("CARGO_MANIFEST_DIR");
     let own = own.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     Path::new(&own).parent().map_or_else(PathBuf::new, Path::to_path_buf)
@@ -93,7 +93,7 @@ pub fn status_of_piped(command: &mut Command, line: &mut dyn FnMut(&str)) -> Res
     let mut child = child.map_err(|error| cannot_start(command, &error))?;
     let mut from = child.stdout.take().expect("it is piped");
     let mut to = std::io::stdout();
-    // Tests print their names before they end, so show each part of a line immediately.
+    // Tests print their names before they end, so show incomplete lines immediately.
     let (mut part, mut buffer) = (Vec::new(), [0; 8192]);
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         // Ignore the error: even if nothing reads the output, the command must run to its end.
@@ -107,7 +107,7 @@ pub fn status_of_piped(command: &mut Command, line: &mut dyn FnMut(&str)) -> Res
     child.wait().map_err(|error| cannot_start(command, &error))
 }
 
-/// Runs a command; it must succeed. All its output goes to standard error.
+/// Runs a command, which must succeed. Sends all its output to standard error.
 pub fn check(command: &mut Command) -> Result {
     let status = status(command.stdout(std::io::stderr()))?;
     if status.success() {
@@ -124,7 +124,7 @@ pub fn outcome(command: &mut Command) -> Result<(ExitStatus, String, String)> {
     Ok((output.status, text(&output.stdout), text(&output.stderr)))
 }
 
-/// Runs a command and returns its standard output; it must succeed.
+/// Runs a command, which must succeed, and returns its standard output.
 pub fn output(command: &mut Command) -> Result<String> {
     let (status, text, _) = outcome(command)?;
     if status.success() {

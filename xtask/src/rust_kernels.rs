@@ -39,8 +39,8 @@ pub fn in_ci(setup: &Setup) -> Result {
     Ok(())
 }
 
-/// Writes a script that starts the compiler, which needs the folder of its libraries. Returns the
-/// script's path.
+/// Writes a script that starts the compiler with the path of its libraries. Returns the script's
+/// path.
 pub fn rustc() -> Result<PathBuf> {
     let script = run::workspace().join("target/xtask/rustc");
     let usr = tools::RUST_GPU.folder().join("usr").display().to_string();

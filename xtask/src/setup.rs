@@ -1,4 +1,4 @@
-//! `setup`: finds missing tools and installs them. `test`, `ci` and `prebuilt` begin with this.
+//! `setup`: finds missing tools and installs them. `test`, `ci` and `prebuilt` start with set-up.
 
 use crate::apt;
 use crate::run::{self, Failure, Result, fail};
@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::process::Command;
 use std::sync::Once;
 
-/// The tests whose tools set-up installs.
+/// Which tests to install tools for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scope {
     /// The short run of the tests, which needs system packages and the workspace's crates.
@@ -17,7 +17,7 @@ pub enum Scope {
     All,
 }
 
-/// The result of set-up: the missing tools, and the variables that name the installed ones.
+/// The result of set-up: the missing tools, and the variables with the installed tools' paths.
 #[derive(Debug)]
 pub struct Setup {
     /// A paragraph for the user about each tool that is missing.
@@ -32,8 +32,8 @@ pub fn command(is_check: bool) -> Result {
     Ok(())
 }
 
-/// Installs missing tools if possible. In CI, a tool that is missing afterwards is an error.
-/// Otherwise, a notice about it is printed.
+/// Installs missing tools if possible. A tool that is still missing afterwards is an error in CI;
+/// elsewhere, a notice is printed.
 pub fn prepare(scope: Scope) -> Result<Setup> {
     let setup = run(false, scope);
     match setup.complete() {
@@ -84,7 +84,7 @@ pub fn run(is_check: bool, scope: Scope) -> Setup {
     Setup { missing, environment }
 }
 
-/// Runs an installation. Returns the reason why files are missing, for use if they are missing
+/// Runs an installation. Returns why it failed, as an explanation if files are still missing
 /// afterwards. Before the first download, prints what set-up downloads.
 fn attempt(is_check: bool, install: impl FnOnce() -> Result) -> String {
     static ONCE: Once = Once::new();
@@ -105,8 +105,8 @@ fn attempt(is_check: bool, install: impl FnOnce() -> Result) -> String {
     }
 }
 
-/// Returns the missing system packages. Without apt, checks whether their files exist, because
-/// packages have different names there.
+/// Returns the missing system packages. Without apt, looks for their files instead, because the
+/// packages may have other names.
 pub fn missing(needs: &[Need]) -> Result<Vec<&'static str>> {
     let is_apt = apt::is_here();
     let needs = needs.iter().filter(|need| is_apt || !need.is_found());

@@ -27,9 +27,9 @@ pub fn command(args: &[&str]) -> Result {
     run_with(&setup::prepare(scope)?, args, variables)
 }
 
-/// The features that tests need: the drop-in tools, and compression. Tests start the drop-in tools.
-/// If these were built separately, Cargo would compile the code that they share with
-/// `cargo-offload` a second time. Compression has its own unit tests.
+/// The features that tests need: the drop-in tools, which tests start, and compression, which has
+/// its own unit tests. Building the drop-in tools separately would compile the code that they share
+/// with `cargo-offload` a second time.
 const FEATURES: &str = "--features=offload-tools/drop-in,offload-build/compression";
 
 /// Runs the tests with additional environment variables. Prints the totals of all test programs,
@@ -75,7 +75,7 @@ pub fn run_with(setup: &Setup, args: &[&str], variables: &[(&str, &str)]) -> Res
 /// line.
 const RECORD: &str = "OFFLOAD_TEST_RECORD";
 
-/// The number of tests in the table at the end of a run.
+/// How many tests to show in the table at the end of a run.
 const SHOWN: usize = 10;
 
 /// Returns the tests in a record that ran, with their processor times, longest first. A line of the
@@ -123,7 +123,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Adds a test program's result, if the line is one.
+    /// Adds a test program's totals, if the line contains them.
     pub fn add(&mut self, line: &str) {
         let Some((_, numbers)) = line.split_once("test result: ") else { return };
         let Some((_, numbers)) = numbers.split_once(". ") else { return };

@@ -9,11 +9,11 @@ use crate::setup::Setup;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Flags added to rustc's. With one codegen unit per crate, each crate is one file. With several
-/// units, a generic function that several of them need would be counted several times.
+/// Flags added to rustc's. With one codegen unit, each crate produces one file. With several, a
+/// generic function used in several units would be counted several times.
 const FLAGS: &str = "--emit=llvm-ir -Cno-prepopulate-passes -Ccodegen-units=1 -Cdebuginfo=0";
 
-/// The lines of each function of a crate, or of each copy of a generic function, under its name.
+/// The line counts of a crate's functions, or of a generic function's copies, under its name.
 type Lines<T> = BTreeMap<T, Vec<usize>>;
 
 /// Runs `cargo xtask weight`: prints both tables, and compares the weights with the budgets.
@@ -55,7 +55,7 @@ pub fn command(setup: &Setup) -> Result {
     ))
 }
 
-/// Returns the row of a crate. All crates that are not ours share a row. `file` is named after the
+/// Returns the row of a crate. Crates of other projects share a row. `file` is named after the
 /// crate and a hash.
 fn row(file: &str) -> &'static str {
     let name = file.rsplit_once('-').map_or(file, |(name, _hash)| name);
@@ -65,7 +65,7 @@ fn row(file: &str) -> &'static str {
         .unwrap_or("dependencies")
 }
 
-/// Returns the paths of functions with their lines: from `define` to a line with `}`. The comment
+/// Returns functions' paths with their line counts: from `define` to a line with `}`. The comment
 /// before a function contains its path, which is the same for all copies of a generic function.
 fn functions_in(text: &str) -> Vec<(String, usize)> {
     let (mut functions, mut path, mut lines) = (Vec::new(), "", 0);

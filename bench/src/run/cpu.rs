@@ -117,7 +117,7 @@ fn measure(row: &Row, expected: &[f32], mut run: impl FnMut(bool) -> Vec<f32>) {
     println!("{} {processor} {time}", row.name);
 }
 
-/// Computes what a kernel writes, on all cores.
+/// Computes a kernel's results, on all cores.
 fn plain(row: &Row, x: &[f32], y: &mut [f32]) {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     // The length of a row or a block is a power of two and at most 1,024, so no part ends inside

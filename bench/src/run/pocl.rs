@@ -45,12 +45,12 @@ impl PoCl {
         Self(library)
     }
 
-    /// Returns a function that makes a row's launches. If its argument is `true`, the function
-    /// makes a single launch and returns the results.
+    /// Returns a function that performs a row's launches. If its argument is `true`, the function
+    /// launches only once, and returns the results.
     pub fn launcher(&self, row: &Row, x: &[f32], y: &[f32]) -> impl FnMut(bool) -> Vec<f32> {
         let name = CString::new(row.kernel).expect("the name is text");
         let (x_size, y_size) = (size_of_val(x), size_of_val(y));
-        // SAFETY: as above, and the call copies the numbers.
+        // SAFETY: the bench's library has functions of these types; `prepare` copies the data.
         let (launch, results, code) = unsafe {
             let prepare = *self.0.get::<Prepare>("prepare").expect("it is there");
             let code = prepare(name.as_ptr(), row.n, x.as_ptr(), x_size, y.as_ptr(), y_size);

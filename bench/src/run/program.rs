@@ -52,11 +52,11 @@ fn calls() {
     // SAFETY: the function has this type in cuda.h.
     let launch_kernel =
         *unsafe { driver.get::<LaunchKernel>("cuLaunchKernel") }.expect("it is there");
-    // SAFETY: as above.
+    // SAFETY: the function has this type in cuda.h.
     let push =
         *unsafe { driver.get::<unsafe extern "C" fn(*mut c_void) -> i32>("cuCtxPushCurrent_v2") }
             .expect("it is there");
-    // SAFETY: as above.
+    // SAFETY: the function has this type in cuda.h.
     let retain = *unsafe {
         driver.get::<unsafe extern "C" fn(*mut *mut c_void, i32) -> i32>("cuDevicePrimaryCtxRetain")
     }
@@ -76,7 +76,7 @@ fn calls() {
         let mut next = 0;
         let device = &device;
         move || {
-            // SAFETY: as above.
+            // SAFETY: no kernel runs, because the driver does nothing.
             unsafe { calls[next % 64].launch(device, 1, 1) }.expect("nothing fails");
             next += 1;
         }
@@ -85,7 +85,7 @@ fn calls() {
     let handle = saxpy::named("saxpy").expect("the module has it");
     let mut named = || {
         let call = handle.call((1000, 2.0_f32, &x, &mut y_of_named)).expect("the types are right");
-        // SAFETY: as above.
+        // SAFETY: no kernel runs, because the driver does nothing.
         unsafe { call.launch(&device, 4, 256) }.expect("nothing fails");
     };
     let names: Vec<String> = (0..1000).map(|number| format!("affine_{number}_f32")).collect();
@@ -96,8 +96,8 @@ fn calls() {
         black_box(thousand::named(black_box(&names[next])).expect("the module has it"));
     };
     const RUNS: usize = 21;
-    // The first calls load the modules and look up the kernels. Later calls do not, so do not
-    // measure the first ones.
+    // The first calls load the modules and look up the kernels. Exclude these calls from the
+    // measurement, because later ones do neither.
     (0..64).for_each(|_| of_many());
     launch();
     let start = Instant::now();
@@ -111,7 +111,7 @@ fn calls() {
         measure("many", &mut of_many);
     }
     let mut context = ptr::null_mut();
-    // SAFETY: the call writes one handle, and the context stays valid.
+    // SAFETY: `retain` writes one handle, and the context stays valid.
     assert_eq!(unsafe { (retain(&mut context, 0), push(context)) }, (0, 0));
     let loaded: Loaded = saxpy::PACK.on(&device).expect("it is loaded");
     let call = saxpy::saxpy(1000, 2.0, &x, ptr::null_mut::<f32>());

@@ -1,4 +1,4 @@
-//! Launches kernels with random parameter lists, each of which copies its arguments' bytes to a
+//! Launches kernels with random parameter lists. Each kernel copies its arguments' bytes to a
 //! buffer. build.rs generates the types and the calls.
 
 use crate::report::{Result, Run, Stop};
@@ -32,7 +32,7 @@ fn value<T>(number: usize) -> T {
         unsafe { value.as_mut_ptr().cast::<u8>().add(at).write(byte(number, at)) };
     }
     // SAFETY: the generator uses only types for which all bytes are valid: numbers, pointers, and
-    // structs of them. A `bool` is made from a number.
+    // structs of them. A `bool` is converted from a number.
     unsafe { value.assume_init() }
 }
 
@@ -41,8 +41,7 @@ fn byte(number: usize, at: usize) -> u8 {
 }
 
 /// The arguments that a kernel must receive: the size of each, whether it is a `bool`, and a mask
-/// in hexadecimal digits. The mask has a 1 for each bit that belongs to a value. The other bits are
-/// padding.
+/// in hexadecimal digits, which has a 1 for each bit of a value and a 0 for each bit of padding.
 struct Expected {
     arguments: &'static [(usize, bool)],
     mask: &'static str,
@@ -86,11 +85,11 @@ impl Each {
     ) -> Result {
         self.output.upload(&[0xaa; SIZE])?;
         // SAFETY: the kernel only copies the bytes of its other arguments, at most 3000, to the
-        // buffer in its first argument.
+        // buffer that its first argument points to.
         if let Err(error) = unsafe { call.launch(&self.device, 1, 1) } {
             let is_refused = matches!(error.cause(), Cause::Refused(_));
-            // SPIR-V has no 128-bit integers, so the SPIR-V image lacks kernels with such
-            // parameters.
+            // SPIR-V has no 128-bit integers, so the SPIR-V image lacks kernels with parameters of
+            // such types.
             let may_be_refused = self.device.vendor() == Vendor::Intel
                 && error.to_string().contains("has no such kernel");
             if may_be_refused && is_refused {

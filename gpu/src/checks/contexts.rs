@@ -43,7 +43,7 @@ fn primary(ordinal: usize, listed: &Device) -> Result {
     saxpy(&device, &context.new_stream()?)?;
     saxpy(&device, &context.default_stream())?;
     saxpy(listed, &context.default_stream())?;
-    // The device itself retains the context, so it stays usable.
+    // The device has retained the context itself, so it stays usable.
     drop(context);
     compare("a buffer", &device.buffer(&[1.0_f32, 2.0])?.to_vec()?, &[1.0, 2.0])
 }

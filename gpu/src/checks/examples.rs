@@ -1,4 +1,4 @@
-//! Runs README's program and the examples, which are in the same folder as this program.
+//! Runs README's program and the examples from this program's own folder.
 
 use super::own_path;
 use crate::child::{self, How};
@@ -69,7 +69,7 @@ pub fn run(run: &mut Run) -> Result<String> {
             (How::Status(1), _) if ended.stderr.contains("no image fits") => {
                 run.figure(*name, "has no image for this device");
             }
-            // The image needs a newer runtime, as documented.
+            // The documentation states that this image needs a newer runtime.
             (How::Status(1), _) if is_old && ended.stderr.contains("hipModuleLoadData") => {
                 run.figure(*name, "its images need ROCm 6.3");
             }

@@ -1,4 +1,4 @@
-//! Runs kernels that fault, and checks what is reported and what works afterwards.
+//! Runs kernels that fault, and checks which error is reported and what still works afterwards.
 
 use super::limits::kernels;
 use super::{part_of, readme};
@@ -59,7 +59,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     Ok("faults are told, and other processes go on".to_owned())
 }
 
-/// Launches a kernel that faults, and prints what is reported.
+/// Launches a kernel that faults, and prints the reported error.
 pub fn part(name: &str, device: &Device) -> Result {
     let y = device.zeros::<i32>(1)?;
     println!("{READY}");

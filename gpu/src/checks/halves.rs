@@ -15,7 +15,7 @@ struct Small {
     /// Whether an exponent with all bits set means infinity or NaN. Otherwise only the greatest
     /// code is NaN.
     has_infinity: bool,
-    /// Whether the conversion turns numbers that are too large into the largest number.
+    /// Whether the conversion turns too large numbers into the largest number.
     saturates: bool,
     /// The first code that is not a finite number.
     end: u32,
@@ -80,8 +80,8 @@ impl Small {
         if code >> (self.bits() - 1) == 1 { -unsigned } else { unsigned }
     }
 
-    /// Returns the code of the nearest number, or `None` for NaN. If two numbers are equally near,
-    /// returns the code whose last bit is 0.
+    /// Returns the code of the nearest number, or `None` for NaN. In a tie, returns the code whose
+    /// last bit is 0.
     fn nearest(&self, x: f64) -> Option<u32> {
         if x.is_nan() {
             return None;
@@ -96,7 +96,7 @@ impl Small {
             if self.value(middle) <= x { low = middle } else { high = middle }
         }
         let below = self.value(low);
-        // After the last number, continue the sequence with the same distance.
+        // Beyond the last number, assume another number at the same distance.
         let above =
             if low + 1 < end { self.value(low + 1) } else { 2.0 * below - self.value(low - 1) };
         let code = match (x - below).partial_cmp(&(above - x)) {
@@ -151,7 +151,7 @@ pub fn run(run: &mut Run) -> Result<String> {
         device.zeros(CODES)?,
         device.zeros(CODES)?,
     ];
-    // SAFETY: each buffer has an element for each thread of the grid.
+    // SAFETY: each buffer has one element per thread of the grid.
     unsafe {
         kernels::small_to_float(CODES as i32, &mut half, &mut bfloat, &mut e4m3, &mut e5m2).launch(
             &device,
@@ -221,7 +221,7 @@ fn arithmetic(run: &Run) -> Result {
     let (x_there, y_there) = (device.buffer(&x)?, device.buffer(&y)?);
     let mut out = device.zeros::<u16>(3 * count)?;
     let blocks = count.div_ceil(256) as u32;
-    // SAFETY: the kernel reads `count` elements and writes three for each.
+    // SAFETY: the kernel reads `count` elements of each input, and writes three results for each.
     unsafe {
         kernels::half_arithmetic(count as i32, &x_there, &y_there, &mut out)
             .launch(device, blocks, 256)?

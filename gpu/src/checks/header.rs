@@ -11,7 +11,7 @@ pub mod kernels {
     offload_gpu::include_kernels!("header");
 }
 
-/// Block sizes for kernels whose last warp may lack lanes.
+/// Block sizes for kernels that allow the last warp to lack lanes.
 const SIZES: [u32; 12] = [1, 2, 31, 32, 33, 64, 100, 256, 333, 512, 1000, 1024];
 const SHAPES: [[u32; 3]; 6] =
     [[8, 4, 4], [1, 32, 2], [3, 5, 7], [1, 1, 64], [2, 33, 1], [16, 16, 4]];
@@ -43,7 +43,7 @@ pub fn run(run: &mut Run) -> Result<String> {
             });
         }
         // Except on the CPU, a lane cannot read a value from a lane that does not take part in the
-        // call. So only blocks of whole warps test these functions.
+        // call, so test these functions only with blocks of whole warps.
         if device.vendor() == Vendor::Cpu || size.is_multiple_of(warp) {
             run.attempt(&format!("warp functions, blocks of {shape:?}"), || {
                 lanes(&device, *shape, warp as usize)
@@ -99,8 +99,8 @@ fn reversal(device: &Device, shape: [u32; 3]) -> Result {
     let values: Vec<f64> = (0..2 * size).map(|x| x as f64).collect();
     let mut x = device.buffer(&values)?;
     let launch = Launch::new(2, shape).shared_memory(8 * size);
-    // SAFETY: the data have one element for each thread of two blocks, and each block's shared
-    // memory has one for each of its threads.
+    // SAFETY: `x` has one element per thread of two blocks, and each block's shared memory has one
+    // per thread of the block.
     unsafe { kernels::reverse(&mut x).launch_as(device, &launch)? };
     compare("reversed", &x.to_vec()?, &expected::reversed(&values, size))
 }
@@ -108,7 +108,7 @@ fn reversal(device: &Device, shape: [u32; 3]) -> Result {
 fn scan(device: &Device, shape: [u32; 3], n: u32) -> Result {
     let x = numbers(product(shape));
     let (from, mut to) = (device.buffer(&x)?, device.buffer(&vec![-1_i32; x.len()])?);
-    // SAFETY: the data have one element for each thread.
+    // SAFETY: the buffers have one element per thread.
     unsafe { kernels::scan(&from, &mut to, n).launch(device, 1, shape)? };
     compare("sums of the first elements", &to.to_vec()?, &expected::scanned(&x, n as usize))
 }
@@ -118,7 +118,7 @@ fn votes(device: &Device, shape: [u32; 3]) -> Result {
     let none = vec![-1_i32; 2 * size];
     let (mut counts, mut alls, mut anys) =
         (device.buffer(&none)?, device.buffer(&none)?, device.buffer(&none)?);
-    // SAFETY: the data have two elements for each thread.
+    // SAFETY: the buffers have two elements per thread.
     unsafe { kernels::votes(&mut counts, &mut alls, &mut anys).launch(device, 1, shape)? };
     let expected = expected::votes(size);
     compare("counts", &counts.to_vec()?, &expected[0])?;
@@ -132,8 +132,8 @@ fn lanes(device: &Device, shape: [u32; 3], size_of_warp: usize) -> Result {
     // SAFETY: `from` has one element for each thread, and `to` has eight.
     unsafe { kernels::lanes(&from, &mut to).launch(device, 1, shape)? };
     let (mut found, expected) = (to.to_vec()?, expected::lanes(&x, size_of_warp));
-    // __activemask promises only two things: it includes the lane itself, and it includes no lane
-    // that executes different code.
+    // __activemask promises only that the result includes the lane itself, and that it includes no
+    // lane that executes different code.
     for thread in (0..x.len()).filter(|thread| (thread % size_of_warp).is_multiple_of(2)) {
         let (active, even) = (&mut found[8 * thread + 6], expected[8 * thread + 6]);
         if *active & !even == 0 && *active >> (thread % size_of_warp) & 1 == 1 {

@@ -91,13 +91,13 @@ pub fn run(run: &mut Run) -> Result<String> {
         let text = format!("{}: {}", ended.how.words(), child::tail(&ended.stderr));
         run.figure("the process with the driver's own launches", text);
     }
-    // Check the image's own bound. The launch must not reach the driver, whose behaviour would be
-    // undefined.
+    // Test the bound stated in the image. The launch must not reach the driver, whose behaviour
+    // would be undefined.
     let (x, mut y) = (device.zeros::<f32>(512)?, device.zeros::<f32>(512)?);
     let shape = Launch::new(1, 512).shared_memory(2048);
     // SAFETY: the kernel accesses 512 elements of `x` and of `y`, and each has 512.
     let result = unsafe { kernels::turn(&x, &mut y).launch_as(&device, &shape) };
-    // SPIR-V has no instruction that states the bound.
+    // SPIR-V has no instruction for the bound.
     if !matches!(device.vendor(), Vendor::Cpu | Vendor::Intel)
         && !matches!(&result, Err(error) if matches!(error.cause(), Cause::Refused(_)))
     {
@@ -132,7 +132,7 @@ pub fn part(device: &Device) -> Result {
 }
 
 /// Launches with the driver's own function. The inner result is the driver's answer to the launch;
-/// the outer error has a different cause.
+/// the outer one reports any other error.
 fn launch_directly(driver: &Driver, request: &Request) -> Result<std::result::Result<(), String>> {
     let loaded = kernels::PACK.on(driver.device())?;
     let function = loaded.raw_function(&kernels::PACK.kernel("nothing"))?;
@@ -160,7 +160,7 @@ pub fn shared_memory(run: &mut Run) -> Result<String> {
         let result = turn(&device, *bytes);
         run.part(&format!("{bytes} bytes"), result);
     }
-    // On gfx950, blocks may have more shared memory than on AMD's other GPUs.
+    // Skip AMD: on gfx950, blocks may have more shared memory than on AMD's other GPUs.
     if device.vendor() == Vendor::Nvidia {
         match turn(&device, limit + 1) {
             Ok(()) => run.finding(format!("{} bytes are launched", limit + 1)),
@@ -174,8 +174,8 @@ pub fn shared_memory(run: &mut Run) -> Result<String> {
 /// Returns the driver's limit for a block, in bytes.
 fn limit(device: &Device) -> Result<usize> {
     type Attribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int;
-    // hipDeviceAttributeMaxSharedMemoryPerBlock has a different number in each version. All of
-    // AMD's GPUs have at least 64 KiB.
+    // hipDeviceAttributeMaxSharedMemoryPerBlock has a different number in each version, so assume
+    // 64 KiB, which all of AMD's GPUs have.
     let most = match device.vendor() {
         Vendor::Nvidia => None,
         Vendor::Amd => Some(64 << 10),

@@ -1,8 +1,8 @@
 //! Checks the mathematical functions for float and double. Measures errors in units in the last
 //! place.
 //!
-//! Compares floats and doubles with the host's functions for double. For doubles, the bound
-//! includes the errors of the host's functions, which the manual of the GNU C library documents.
+//! The expected values come from the host's functions for double. For doubles, the bound includes
+//! the errors of those functions, which the manual of the GNU C library documents.
 
 use super::numbers::Numbers;
 use crate::report::{Result, Run, rounded};
@@ -80,7 +80,7 @@ fn sine_of_turns(x: f64) -> f64 {
         return 0.0_f64.copysign(x);
     }
     let near = if turn.abs() > 0.5 { (1.0 - turn.abs()).copysign(turn) } else { turn };
-    // Add the rest of pi, which is beyond a double's precision.
+    // Add the part of pi that is beyond a double's precision.
     let angle = near * PI;
     let rest = near.mul_add(PI, -angle) + near * 1.224_646_799_147_353_2e-16;
     host::sin(angle) + rest * host::cos(angle)
@@ -133,7 +133,7 @@ pub fn run(run: &mut Run) -> Result<String> {
             let figure =
                 json!({"worst": worst, "bound": bound, "0, 0.5, 1, 2, 4, more": histogram});
             run.figure(format!("{name} {ty}"), figure);
-            // Errors of doubles are counted in whole units.
+            // Errors of doubles are counted in whole units, so round the bound up.
             if errors.worst > bound.ceil().max(bound) {
                 run.finding(format!(
                     "{name} of {ty} is wrong by {} units in the last place, and at most {bound} are documented: {}",
@@ -222,8 +222,8 @@ fn doubles(device: &Device, number: usize, function: &Function) -> Result<Errors
     Ok(errors)
 }
 
-/// Returns the host's result. The minimum or maximum of two zeros may be either zero, so then
-/// returns `found`, the device's choice.
+/// Returns the host's result. The minimum or maximum of two zeros may be either zero, so in that
+/// case returns `found`, the device's choice.
 fn exact(function: &Function, x: f64, y: f64, found: f64) -> f64 {
     match function.4 {
         Two(_) if matches!(function.0, "fmin" | "fmax") && [x, y, found] == [0.0; 3] => found,
@@ -297,7 +297,7 @@ fn error_of_float(found: f32, exact: f64) -> f64 {
     (found - exact).abs() / unit
 }
 
-/// Returns the number of doubles between two doubles.
+/// Returns how many doubles two doubles are apart.
 fn error_of_double(found: f64, expected: f64) -> f64 {
     if found.is_nan() || expected.is_nan() || expected == 0.0 {
         return same(found, expected);

@@ -24,8 +24,8 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-/// Returns this program's path. A sandbox may lack /proc, which contains the path. In that case,
-/// returns argument 0, which is the path because `run.sh` starts the program by its path.
+/// Returns this program's path. In a sandbox without /proc, which contains the path, returns
+/// argument 0, which is the path because `run.sh` starts the program by its path.
 pub fn own_path() -> PathBuf {
     let path = env::current_exe().ok().or_else(|| env::args_os().next().map(PathBuf::from));
     path.unwrap_or_else(|| "gpu-checks".into())

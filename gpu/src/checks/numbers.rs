@@ -17,7 +17,7 @@ impl Numbers {
         z ^ z >> 31
     }
 
-    /// Returns a number between these two numbers.
+    /// Returns a number between `low` and `high`.
     pub fn between(&mut self, (low, high): (f64, f64)) -> f64 {
         low + (high - low) * (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }

@@ -23,8 +23,8 @@ include!(concat!(env!("OUT_DIR"), "/pairs.rs"));
 /// The number of values in each of a kernel's two buffers.
 const SIZE: usize = 128;
 
-/// The values that a right kernel leaves in `x` and in `n`, as functions of the index and of the
-/// thread's index in the block. `x` starts with ones, and `n` starts with zeros.
+/// The values that a right kernel leaves in `x` and in `n`, as functions of the index of the
+/// element and of its thread in the block. `x` starts with ones, and `n` with zeros.
 struct Expected {
     x: fn(usize, usize) -> f32,
     n: fn(usize, usize) -> u32,
@@ -101,8 +101,8 @@ pub fn run(run: &mut Run) -> Result<String> {
         right += 1;
         run.attempt(&format!("{name}_right"), || right_one(&device, name, &expected));
     }
-    // A driver for SPIR-V would compile the module again in the process of each wrong kernel, which
-    // takes seconds.
+    // Skip the wrong kernels if a driver compiles SPIR-V, because it would take seconds to compile
+    // the module again in each process.
     if device.vendor() == Vendor::Intel {
         return Ok(format!("{right} right kernels are right"));
     }
@@ -126,7 +126,7 @@ pub fn run(run: &mut Run) -> Result<String> {
     Ok(format!("{right} right kernels are right; {} wrong ones ran{found}", wrong.len()))
 }
 
-/// Returns the size in bytes of the dynamic shared memory for a launch of a kernel.
+/// Returns how many bytes of dynamic shared memory to launch a kernel with.
 fn shared_memory(name: &str) -> usize {
     match name {
         "dynamic_shared_right" | "extern_shared_right" => 4 * 64,
@@ -168,8 +168,8 @@ pub fn part(name: &str, device: &Device) -> Result {
     one(device, name).map(drop)
 }
 
-/// Returns the path of compute-sanitizer. If the tool is missing or does not work with a right
-/// kernel, returns the reason.
+/// Returns the path of compute-sanitizer, or the reason if the tool is missing or fails even for a
+/// right kernel.
 fn sanitizer(device: &Device) -> std::result::Result<&'static str, String> {
     if device.vendor() != Vendor::Nvidia {
         return Err("none".to_owned());
@@ -201,7 +201,7 @@ fn under(sanitizer: &str, tool: &str, device: &Device, name: &str) -> Command {
     command
 }
 
-/// The time after which no more processes with wrong kernels are started.
+/// No more processes with wrong kernels are started after this time.
 const WRONG_ONES: Duration = Duration::from_secs(45);
 
 /// Runs the wrong kernels, a few at a time; returns the outcome of each.

@@ -25,11 +25,11 @@ pub fn fork(run: &mut Run) -> Result<String> {
             Err(_) => 10,
             Ok(()) => 11,
         };
-        // SAFETY: the function ends the process immediately.
+        // SAFETY: `_exit` ends the process immediately.
         unsafe { system::_exit(status) };
     }
     let mut status = 0;
-    // SAFETY: the call waits for the child and writes one number.
+    // SAFETY: `waitpid` waits for the child and writes one number to `status`.
     unsafe { system::waitpid(child, &mut status, 0) };
     let fate = match (status & 0x7f, status >> 8 & 0xff) {
         (0, 10) => "gets an error".to_owned(),
@@ -49,11 +49,11 @@ pub fn visible(run: &mut Run) -> Result<String> {
         _ => "HIP_VISIBLE_DEVICES",
     };
     let driver = run.device.vendor().driver();
-    // If the user has set the variable, other devices may not exist or may not be free to use.
+    // If the user has set the variable, use its first device: others may not exist or be free.
     let set = env::var(variable).unwrap_or_default();
     let first = set.split(',').next().filter(|first| !first.is_empty()).unwrap_or("0");
     for (value, expected) in [("-1", 0), (first, 1)] {
-        // Results are published, and a UUID would identify the machine.
+        // Results are published, so do not show a UUID, which would identify the machine.
         let shown = if ["-1", "0"].contains(&value) { value } else { "(the first that is set)" };
         let mut command = super::this(&["devices"]);
         let ended = child::run(command.env(variable, value), Duration::from_secs(30));
@@ -107,7 +107,7 @@ pub fn late_part(name: &str, device: Device) -> Result {
         }
         "in-thread-local" => LOCAL.set(Some(device)),
         "after-main" => {
-            // SAFETY: the function may be called when the process ends.
+            // SAFETY: `end` may be called when the process ends.
             unsafe { system::atexit(end) };
             let buffer = device.zeros(10)?;
             if let Ok(mut kept) = DROPPED.lock() {

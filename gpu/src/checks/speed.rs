@@ -63,7 +63,7 @@ fn nanoseconds(calls: u32, mut call: impl FnMut() -> Result) -> Result<f64> {
     Ok(least)
 }
 
-/// The number of launches that fit into a driver's queue, so that none waits for the GPU.
+/// How many launches fit into a driver's queue, so that none waits for the GPU.
 const LAUNCHES: u32 = 500;
 
 fn launches(run: &mut Run, device: &Device) -> Result {
@@ -77,7 +77,7 @@ fn launches(run: &mut Run, device: &Device) -> Result {
     let Some(driver) = Driver::of(device).transpose()? else { return Ok(()) };
     // The driver has made its context current, so measure our launch again with that context.
     let current = nanoseconds_of_launches(device, || {
-        // SAFETY: as above.
+        // SAFETY: the kernel accesses no element, because `n` is 0.
         unsafe { runtime::nothing(0, 1.0, &x, &mut y).launch(device, 1, 1)? };
         Ok(())
     })?;
@@ -105,7 +105,7 @@ fn nanoseconds_of_launches(device: &Device, mut launch: impl FnMut() -> Result) 
     Ok(least)
 }
 
-/// Measures launches of the same kernel with cudarc, from the pack's PTX.
+/// Measures cudarc's launches of the same kernel, from the pack's PTX.
 fn cudarc_launches(run: &mut Run) -> Result {
     use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
     let device = run.device.clone();
@@ -133,9 +133,9 @@ fn cudarc_launches(run: &mut Run) -> Result {
     Ok(())
 }
 
-/// Prints how many microseconds this process's first load of an image takes.
+/// Prints how many microseconds the first load of an image in this process takes.
 pub fn load(form: &str, device: &Device) -> Result {
-    // The first call creates a context, which is slow.
+    // Create the context first, because that is slow.
     device.buffer(&[1_u8])?;
     device.synchronize()?;
     let start = Instant::now();

@@ -40,7 +40,7 @@ pub fn run(run: &mut Run) -> Result<String> {
 pub fn memory(run: &mut Run) -> Result<String> {
     let device = run.device.clone();
     let all = device.memory().unwrap_or(1 << 50);
-    // AMD's runtime may also use the host's memory.
+    // AMD's runtime may also use host memory, so request even more.
     let times = if device.vendor() == Vendor::Amd { 16 } else { 1 };
     let bytes = usize::try_from(times * all).unwrap_or(usize::MAX / 4).saturating_add(1 << 30);
     match device.zeros::<u8>(bytes) {
@@ -53,7 +53,7 @@ pub fn memory(run: &mut Run) -> Result<String> {
         }
     }
     readme::saxpy(&device, 1000)?;
-    // Large copies work, and freed memory can be allocated again.
+    // Large copies must work, and freed memory must be reusable.
     let piece = 64 << 20;
     let rounds = if device.vendor() == Vendor::Cpu { 4 } else { 16 };
     for _ in 0..rounds {

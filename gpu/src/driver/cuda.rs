@@ -51,7 +51,7 @@ pub fn handle(driver: &Driver) -> Result<c_int> {
 }
 
 /// Releases the context. If offload-gpu uses the GPU, its device keeps the context alive. Otherwise
-/// the context ends, and must not stay current on this thread.
+/// the context is destroyed, so it must not stay current on this thread.
 pub(super) fn leave(driver: &Driver) {
     // SAFETY: the type is that of cuda.h.
     if let Ok(set) = unsafe { driver.function::<Set>("cuCtxSetCurrent") } {
@@ -59,10 +59,10 @@ pub(super) fn leave(driver: &Driver) {
         unsafe { set(ptr::null_mut()) };
     }
     type Release = unsafe extern "C" fn(c_int) -> CUresult;
-    // SAFETY: the type is that of cuda.h, and `enter` has retained the context once.
+    // SAFETY: the type matches cuda.h.
     let release = unsafe { driver.function::<Release>("cuDevicePrimaryCtxRelease_v2") };
     if let (Ok(release), Ok(handle)) = (release, handle(driver)) {
-        // SAFETY: as above.
+        // SAFETY: `enter` has retained the context once.
         unsafe { release(handle) };
     }
 }

@@ -17,7 +17,7 @@ pub struct Driver {
     vendor: Vendor,
     /// Whether the device is current on this thread.
     is_entered: bool,
-    /// The names of the functions below.
+    /// The names of the five functions in the fields below.
     names: [&'static str; 5],
     load: unsafe extern "C" fn(*mut *mut c_void, *const c_void) -> c_int,
     unload: unsafe extern "C" fn(*mut c_void) -> c_int,
@@ -114,7 +114,7 @@ impl Driver {
     fn number(&self, function: &str) -> Option<c_int> {
         type Get = unsafe extern "C" fn(*mut c_int) -> c_int;
         let mut number = 0;
-        // SAFETY: the callers' functions have this type, and write one number.
+        // SAFETY: callers pass only functions that have this type and write one number.
         let code = unsafe { self.function::<Get>(function).ok()?(&mut number) };
         (code == 0).then_some(number)
     }
@@ -133,7 +133,7 @@ impl Driver {
         unsafe { find(&self.library, name) }
     }
 
-    /// Returns an error for a code that is not 0.
+    /// Converts a code other than 0 to an error.
     pub fn check(&self, function: &str, code: c_int) -> Result {
         match code {
             0 => Ok(()),
@@ -240,8 +240,7 @@ impl Driver {
     }
 
     fn new(library: Library, device: &Device, names: [&'static str; 5]) -> Result<Self> {
-        // SAFETY: these are names of the vendors' functions, and the types are those in the
-        // vendors' headers.
+        // SAFETY: the names and types are those in the vendors' headers.
         unsafe {
             Ok(Self {
                 load: find(&library, names[0])?,

@@ -30,7 +30,7 @@ namespace offload_atomic {
 #elif defined(OFFLOAD_SPIRV)
 #define OFFLOAD_ATOMIC(operation, address, value)                                                                      \
   offload_placed(address, [=](auto *place) {                                                                           \
-    return __scoped_atomic_##operation(place, T(value), __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);                      \
+    return __scoped_atomic_##operation(place, T_(value), __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);                     \
   })
 #elif defined(OFFLOAD_SCOPED_ATOMICS)
 #define OFFLOAD_ATOMIC(operation, address, value)                                                                      \
@@ -45,11 +45,11 @@ namespace offload_atomic {
 #endif
 
 /* Integers of 4 and 8 bytes. */
-template <typename T> struct number {
+template <typename T_> struct number {
   static constexpr bool is_integer = false, is_float = false;
 };
-template <typename T> struct integer {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "atomic functions take integers of 4 and 8 bytes");
+template <typename T_> struct integer {
+  static_assert(sizeof(T_) == 4 || sizeof(T_) == 8, "atomic functions take integers of 4 and 8 bytes");
   static constexpr bool is_integer = true, is_float = false;
 };
 template <> struct number<int> : integer<int> {};
@@ -66,19 +66,19 @@ template <> struct number<double> {
 };
 
 /* Keeps the second parameter from deducing T: atomicAdd(&a_float, 1) adds 1.0f. */
-template <typename T> struct same {
-  typedef T type;
+template <typename T_> struct same {
+  typedef T_ type;
 };
 
 /* Types for which a header has its own `add`: those of cuda_fp16.h and cuda_bf16.h. */
-template <typename T> struct sum {
+template <typename T_> struct sum {
   static constexpr bool is_here = false;
 };
 
-template <typename T, typename U> struct same_type {
+template <typename T_, typename U_> struct same_type {
   static constexpr bool value = false;
 };
-template <typename T> struct same_type<T, T> {
+template <typename T_> struct same_type<T_, T_> {
   static constexpr bool value = true;
 };
 
@@ -94,12 +94,12 @@ template <> struct bits_of<8> {
 #endif
 };
 
-template <typename T> OFFLOAD_DEVICE bool replace(T *address, T &expected, T desired) {
+template <typename T_> OFFLOAD_DEVICE bool replace(T_ *address, T_ &expected, T_ desired) {
 #if defined(OFFLOAD_AMDGPU)
   return __hip_atomic_compare_exchange_strong(address, &expected, desired, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
                                               __HIP_MEMORY_SCOPE_AGENT);
 #elif defined(OFFLOAD_SPIRV)
-  if constexpr (sizeof(T) == 2) {
+  if constexpr (sizeof(T_) == 2) {
     /* There is no instruction for 2 bytes: replace the word around them, unless another thread changes it. */
     auto word = reinterpret_cast<unsigned *>(reinterpret_cast<size_t>(address) & ~size_t(3));
     unsigned shift = unsigned(reinterpret_cast<size_t>(address) & 2) * 8;
@@ -107,7 +107,7 @@ template <typename T> OFFLOAD_DEVICE bool replace(T *address, T &expected, T des
     for (;;) {
       unsigned short now = (unsigned short)(old >> shift);
       if (now != offload_bits::as<unsigned short>(expected)) {
-        expected = offload_bits::as<T>(now);
+        expected = offload_bits::as<T_>(now);
         return false;
       }
       unsigned next = (old & ~(0xffffu << shift)) | unsigned(offload_bits::as<unsigned short>(desired)) << shift;
@@ -115,10 +115,10 @@ template <typename T> OFFLOAD_DEVICE bool replace(T *address, T &expected, T des
         return true;
     }
   } else {
-    typedef typename bits_of<sizeof(T)>::type bits;
+    typedef typename bits_of<sizeof(T_)>::type bits;
     bits before = offload_bits::as<bits>(expected);
     bits old = offload_compare_exchange(reinterpret_cast<bits *>(address), before, offload_bits::as<bits>(desired));
-    expected = offload_bits::as<T>(old);
+    expected = offload_bits::as<T_>(old);
     return old == before;
   }
 #elif defined(OFFLOAD_SCOPED_ATOMICS)
@@ -134,12 +134,12 @@ template <typename T> OFFLOAD_DEVICE bool replace(T *address, T &expected, T des
 }
 
 /* Replaces the old value by f(old). */
-template <typename T, typename F> OFFLOAD_DEVICE T update(T *address, F f) {
+template <typename T_, typename F_> OFFLOAD_DEVICE T_ update(T_ *address, F_ f) {
 #if defined(OFFLOAD_CPU_CHECK_RACES)
-  T old;
+  T_ old;
   __atomic_load(address, &old, __ATOMIC_RELAXED);
 #else
-  T old = *static_cast<volatile T *>(address);
+  T_ old = *static_cast<volatile T_ *>(address);
 #endif
   while (!replace(address, old, f(old)))
     ;
@@ -148,30 +148,30 @@ template <typename T, typename F> OFFLOAD_DEVICE T update(T *address, F f) {
 
 } // namespace offload_atomic
 
-#define OFFLOAD_VALUE typename offload_atomic::same<T>::type
+#define OFFLOAD_VALUE typename offload_atomic::same<T_>::type
 
 /* Templates, so that a source may define functions of these names: for the oldest NVIDIA GPUs, sources have to. */
-template <typename T> OFFLOAD_DEVICE T atomicAdd(T *address, OFFLOAD_VALUE value) {
-  if constexpr (offload_atomic::sum<T>::is_here) {
-    return offload_atomic::sum<T>::add(address, value);
+template <typename T_> OFFLOAD_DEVICE T_ atomicAdd(T_ *address, OFFLOAD_VALUE value) {
+  if constexpr (offload_atomic::sum<T_>::is_here) {
+    return offload_atomic::sum<T_>::add(address, value);
   } else {
-    static_assert(offload_atomic::number<T>::is_integer || offload_atomic::number<T>::is_float,
+    static_assert(offload_atomic::number<T_>::is_integer || offload_atomic::number<T_>::is_float,
                   "atomicAdd: not a number");
 #if defined(OFFLOAD_CPU) || defined(OFFLOAD_SPIRV)
-    if constexpr (offload_atomic::number<T>::is_float)
-      return offload_atomic::update(address, [=](T old) { return old + value; });
+    if constexpr (offload_atomic::number<T_>::is_float)
+      return offload_atomic::update(address, [=](T_ old) { return old + value; });
     else
 #endif
       return OFFLOAD_ATOMIC(fetch_add, address, value);
   }
 }
-template <typename T> OFFLOAD_DEVICE T atomicSub(T *address, OFFLOAD_VALUE value) {
-  return atomicAdd(address, T(0 - value));
+template <typename T_> OFFLOAD_DEVICE T_ atomicSub(T_ *address, OFFLOAD_VALUE value) {
+  return atomicAdd(address, T_(0 - value));
 }
 
 #define OFFLOAD_ATOMIC_BITS(name, operation)                                                                           \
-  template <typename T> OFFLOAD_DEVICE T name(T *address, OFFLOAD_VALUE value) {                                       \
-    static_assert(offload_atomic::number<T>::is_integer, #name ": not an integer");                                    \
+  template <typename T_> OFFLOAD_DEVICE T_ name(T_ *address, OFFLOAD_VALUE value) {                                    \
+    static_assert(offload_atomic::number<T_>::is_integer, #name ": not an integer");                                   \
     return OFFLOAD_ATOMIC(operation, address, value);                                                                  \
   }
 OFFLOAD_ATOMIC_BITS(atomicAnd, fetch_and)
@@ -182,34 +182,34 @@ OFFLOAD_ATOMIC_BITS(atomicXor, fetch_xor)
 /* In floating point, a number wins over NaN. */
 #if defined(OFFLOAD_CPU)
 #define OFFLOAD_ATOMIC_EXTREME(name, operation, before)                                                                \
-  template <typename T> OFFLOAD_DEVICE T name(T *address, OFFLOAD_VALUE value) {                                       \
-    return offload_atomic::update(address, [=](T old) { return old before value || value != value ? old : value; });  \
+  template <typename T_> OFFLOAD_DEVICE T_ name(T_ *address, OFFLOAD_VALUE value) {                                    \
+    return offload_atomic::update(address, [=](T_ old) { return old before value || value != value ? old : value; }); \
   }
 #else
 #define OFFLOAD_ATOMIC_EXTREME(name, operation, before)                                                                \
-  template <typename T> OFFLOAD_DEVICE T name(T *address, OFFLOAD_VALUE value) {                                       \
-    if constexpr (offload_atomic::number<T>::is_integer)                                                               \
+  template <typename T_> OFFLOAD_DEVICE T_ name(T_ *address, OFFLOAD_VALUE value) {                                    \
+    if constexpr (offload_atomic::number<T_>::is_integer)                                                              \
       return OFFLOAD_ATOMIC(operation, address, value);                                                                \
     else                                                                                                               \
       return offload_atomic::update(address,                                                                           \
-                                    [=](T old) { return old before value || value != value ? old : value; });          \
+                                    [=](T_ old) { return old before value || value != value ? old : value; });         \
   }
 #endif
 OFFLOAD_ATOMIC_EXTREME(atomicMin, fetch_min, <)
 OFFLOAD_ATOMIC_EXTREME(atomicMax, fetch_max, >)
 #undef OFFLOAD_ATOMIC_EXTREME
 
-template <typename T> OFFLOAD_DEVICE T atomicExch(T *address, OFFLOAD_VALUE value) {
+template <typename T_> OFFLOAD_DEVICE T_ atomicExch(T_ *address, OFFLOAD_VALUE value) {
 #if defined(OFFLOAD_AMDGPU)
   return __hip_atomic_exchange(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 #elif defined(OFFLOAD_SPIRV)
-  typedef typename offload_atomic::bits_of<sizeof(T)>::type bits;
-  auto own = offload_bits::as<bits>(T(value));
-  return offload_bits::as<T>(offload_placed(reinterpret_cast<bits *>(address), [=](auto *place) {
+  typedef typename offload_atomic::bits_of<sizeof(T_)>::type bits;
+  auto own = offload_bits::as<bits>(T_(value));
+  return offload_bits::as<T_>(offload_placed(reinterpret_cast<bits *>(address), [=](auto *place) {
     return __hip_atomic_exchange(place, own, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
   }));
 #else
-  T old;
+  T_ old;
 #if defined(OFFLOAD_SCOPED_ATOMICS)
   __scoped_atomic_exchange(address, &value, &old, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
 #elif defined(OFFLOAD_CPU_CHECK_RACES)
@@ -225,10 +225,10 @@ template <typename T> OFFLOAD_DEVICE T atomicExch(T *address, OFFLOAD_VALUE valu
 }
 
 /* Writes `desired` if the value is `expected`. */
-template <typename T> OFFLOAD_DEVICE T atomicCAS(T *address, OFFLOAD_VALUE expected, OFFLOAD_VALUE desired) {
-  static_assert(offload_atomic::number<T>::is_integer || offload_atomic::same_type<T, unsigned short>::value,
+template <typename T_> OFFLOAD_DEVICE T_ atomicCAS(T_ *address, OFFLOAD_VALUE expected, OFFLOAD_VALUE desired) {
+  static_assert(offload_atomic::number<T_>::is_integer || offload_atomic::same_type<T_, unsigned short>::value,
                 "atomicCAS: not an integer");
-  offload_atomic::replace(address, expected, T(desired));
+  offload_atomic::replace(address, expected, T_(desired));
   return expected;
 }
 
@@ -259,7 +259,7 @@ OFFLOAD_YIELDS unsigned atomicDec(unsigned *address, unsigned last) {
 
 /* An operation that is atomic for the device is atomic for each block, too. */
 #define OFFLOAD_ATOMIC_OF_BLOCK(name)                                                                                  \
-  template <typename T> OFFLOAD_DEVICE T name##_block(T *address, OFFLOAD_VALUE value) { return name(address, value); }
+  template <typename T_> OFFLOAD_DEVICE T_ name##_block(T_ *address, OFFLOAD_VALUE value) { return name(address, value); }
 OFFLOAD_ATOMIC_OF_BLOCK(atomicAdd)
 OFFLOAD_ATOMIC_OF_BLOCK(atomicSub)
 OFFLOAD_ATOMIC_OF_BLOCK(atomicMin)
@@ -271,7 +271,7 @@ OFFLOAD_ATOMIC_OF_BLOCK(atomicXor)
 OFFLOAD_ATOMIC_OF_BLOCK(atomicInc)
 OFFLOAD_ATOMIC_OF_BLOCK(atomicDec)
 #undef OFFLOAD_ATOMIC_OF_BLOCK
-template <typename T> OFFLOAD_DEVICE T atomicCAS_block(T *address, OFFLOAD_VALUE expected, OFFLOAD_VALUE desired) {
+template <typename T_> OFFLOAD_DEVICE T_ atomicCAS_block(T_ *address, OFFLOAD_VALUE expected, OFFLOAD_VALUE desired) {
   return atomicCAS(address, expected, desired);
 }
 

@@ -68,10 +68,10 @@ template <typename To, typename From> OFFLOAD_DEVICE To as(From from) {
 
 /* If one of the two is NaN, even a signaling one, the other is returned; -0 is less than 0.  Some C libraries return NaN for a
  * signaling NaN and a number. */
-template <typename T> OFFLOAD_DEVICE T least(T a, T b) {
+template <typename T_> OFFLOAD_DEVICE T_ least(T_ a, T_ b) {
   return a != a ? b : b != b ? a : a < b || (a == b && __builtin_signbit(a)) ? a : b;
 }
-template <typename T> OFFLOAD_DEVICE T greatest(T a, T b) {
+template <typename T_> OFFLOAD_DEVICE T_ greatest(T_ a, T_ b) {
   return a != a ? b : b != b ? a : a > b || (a == b && !__builtin_signbit(a)) ? a : b;
 }
 } // namespace offload_bits

@@ -18,43 +18,43 @@ namespace offload_atomics {
 template <typename To, typename From> OFFLOAD_BUILTIN To as(From from) { return __builtin_bit_cast(To, from); }
 
 /* Keeps a parameter from deducing T. */
-template <typename T> struct same {
-  typedef T type;
+template <typename T_> struct same {
+  typedef T_ type;
 };
 
-template <typename N> OFFLOAD_BUILTIN N sub(volatile void *at, N value, int order, int scope) {
+template <typename N_> OFFLOAD_BUILTIN N_ sub(volatile void *at, N_ value, int order, int scope) {
   return add(at, -value, order, scope);
 }
 
 /* For 1 or 2 bytes: changes the word around them. */
-template <typename T> OFFLOAD_BUILTIN T compare(volatile void *at, T expected, T value, int order, int scope) {
+template <typename T_> OFFLOAD_BUILTIN T_ compare(volatile void *at, T_ expected, T_ value, int order, int scope) {
   auto address = reinterpret_cast<unsigned long long>(at);
   auto word = reinterpret_cast<volatile void *>(address & ~3ull);
-  unsigned shift = unsigned(address & 3) * 8, mask = unsigned(T(~0)) << shift;
+  unsigned shift = unsigned(address & 3) * 8, mask = unsigned(T_(~0)) << shift;
   /* The load has `order`, too, since there may be no write. */
   unsigned old = bits<4>::load(word, order == __ATOMIC_RELEASE ? __ATOMIC_RELAXED : order, scope);
-  while (T(old >> shift) == expected) {
+  while (T_(old >> shift) == expected) {
     unsigned found = compare(word, old, (old & ~mask) | unsigned(value) << shift, order, scope);
     if (found == old)
       return expected;
     old = found;
   }
-  return T(old >> shift);
+  return T_(old >> shift);
 }
 
 /* Writes f(old), and returns old. */
-template <typename T, typename F> OFFLOAD_BUILTIN T update(volatile T *at, F f, int order, int scope) {
-  auto old = bits<sizeof(T)>::load(at, __ATOMIC_RELAXED, scope);
+template <typename T_, typename F_> OFFLOAD_BUILTIN T_ update(volatile T_ *at, F_ f, int order, int scope) {
+  auto old = bits<sizeof(T_)>::load(at, __ATOMIC_RELAXED, scope);
   for (;;) {
-    auto found = compare(at, old, as<decltype(old)>(f(as<T>(old))), order, scope);
+    auto found = compare(at, old, as<decltype(old)>(f(as<T_>(old))), order, scope);
     if (found == old)
-      return as<T>(old);
+      return as<T_>(old);
     old = found;
   }
 }
 
 /* The operand types of instructions that add numbers, and of instructions that compare them. */
-template <typename T> struct operand {
+template <typename T_> struct operand {
   static constexpr bool is_added = false, is_integer = false, never = false;
 };
 #define OFFLOAD_OPERAND(number, bits, ordered, is_an_integer)                                                          \
@@ -78,50 +78,50 @@ OFFLOAD_OPERAND(double, double, double, false)
 #undef OFFLOAD_OPERAND
 
 /* Calling a function of the host is an error in device code, and shows the function's name.  The host's types are right. */
-template <typename T> __attribute__((host)) void this_type_needs_alignas_with_its_size();
-template <typename T> OFFLOAD_BUILTIN void check_alignment() {
-  if constexpr (bits<sizeof(T)>::are_here && alignof(T) < sizeof(T))
-    this_type_needs_alignas_with_its_size<T>();
+template <typename T_> __attribute__((host)) void this_type_needs_alignas_with_its_size();
+template <typename T_> OFFLOAD_BUILTIN void check_alignment() {
+  if constexpr (bits<sizeof(T_)>::are_here && alignof(T_) < sizeof(T_))
+    this_type_needs_alignas_with_its_size<T_>();
 }
 
 } // namespace offload_atomics
 
-#define OFFLOAD_VALUE typename offload_atomics::same<T>::type
+#define OFFLOAD_VALUE typename offload_atomics::same<T_>::type
 #define OFFLOAD_SCOPE int scope = __MEMORY_SCOPE_SYSTEM
-#define OFFLOAD_BITS offload_atomics::bits<sizeof(T)>
+#define OFFLOAD_BITS offload_atomics::bits<sizeof(T_)>
 
-template <typename T>
-OFFLOAD_BUILTIN void offload_atomic_load(const volatile T *at, T *value, int order, OFFLOAD_SCOPE) {
-  offload_atomics::check_alignment<T>();
+template <typename T_>
+OFFLOAD_BUILTIN void offload_atomic_load(const volatile T_ *at, T_ *value, int order, OFFLOAD_SCOPE) {
+  offload_atomics::check_alignment<T_>();
   if constexpr (OFFLOAD_BITS::are_here)
-    *value = offload_atomics::as<T>(OFFLOAD_BITS::load(at, order, scope));
+    *value = offload_atomics::as<T_>(OFFLOAD_BITS::load(at, order, scope));
   else
     __atomic_load(at, value, order);
 }
-template <typename T>
-OFFLOAD_BUILTIN void offload_atomic_store(volatile T *at, const T *value, int order, OFFLOAD_SCOPE) {
-  offload_atomics::check_alignment<T>();
+template <typename T_>
+OFFLOAD_BUILTIN void offload_atomic_store(volatile T_ *at, const T_ *value, int order, OFFLOAD_SCOPE) {
+  offload_atomics::check_alignment<T_>();
   if constexpr (OFFLOAD_BITS::are_here)
     OFFLOAD_BITS::store(at, offload_atomics::as<typename OFFLOAD_BITS::type>(*value), order, scope);
   else
-    __atomic_store(at, const_cast<T *>(value), order);
+    __atomic_store(at, const_cast<T_ *>(value), order);
 }
-template <typename T>
-OFFLOAD_BUILTIN void offload_atomic_exchange(volatile T *at, const T *value, T *old, int order, OFFLOAD_SCOPE) {
-  offload_atomics::check_alignment<T>();
+template <typename T_>
+OFFLOAD_BUILTIN void offload_atomic_exchange(volatile T_ *at, const T_ *value, T_ *old, int order, OFFLOAD_SCOPE) {
+  offload_atomics::check_alignment<T_>();
   if constexpr (!OFFLOAD_BITS::are_here)
-    __atomic_exchange(at, const_cast<T *>(value), old, order);
-  else if constexpr (sizeof(T) < 4)
-    *old = offload_atomics::update(at, [=](T) { return *value; }, order, scope);
+    __atomic_exchange(at, const_cast<T_ *>(value), old, order);
+  else if constexpr (sizeof(T_) < 4)
+    *old = offload_atomics::update(at, [=](T_) { return *value; }, order, scope);
   else
-    *old = offload_atomics::as<T>(
+    *old = offload_atomics::as<T_>(
         offload_atomics::exchange(at, offload_atomics::as<typename OFFLOAD_BITS::type>(*value), order, scope));
 }
 /* One instruction does it, so its order covers both orders. */
-template <typename T>
-OFFLOAD_BUILTIN bool offload_atomic_compare_exchange(volatile T *at, T *expected, const T *value, bool, int order,
+template <typename T_>
+OFFLOAD_BUILTIN bool offload_atomic_compare_exchange(volatile T_ *at, T_ *expected, const T_ *value, bool, int order,
                                                      int failure, OFFLOAD_SCOPE) {
-  offload_atomics::check_alignment<T>();
+  offload_atomics::check_alignment<T_>();
   if constexpr (OFFLOAD_BITS::are_here) {
     if (failure == __ATOMIC_SEQ_CST || order == __ATOMIC_RELAXED)
       order = failure;
@@ -129,28 +129,28 @@ OFFLOAD_BUILTIN bool offload_atomic_compare_exchange(volatile T *at, T *expected
       order = __ATOMIC_ACQ_REL;
     auto old = offload_atomics::as<typename OFFLOAD_BITS::type>(*expected);
     auto found = offload_atomics::compare(at, old, offload_atomics::as<decltype(old)>(*value), order, scope);
-    *expected = offload_atomics::as<T>(found);
+    *expected = offload_atomics::as<T_>(found);
     return found == old;
   } else {
-    return __atomic_compare_exchange(at, expected, const_cast<T *>(value), false, order, failure);
+    return __atomic_compare_exchange(at, expected, const_cast<T_ *>(value), false, order, failure);
   }
 }
-template <typename T> OFFLOAD_BUILTIN T offload_atomic_load_n(const volatile T *at, int order, OFFLOAD_SCOPE) {
-  T value;
+template <typename T_> OFFLOAD_BUILTIN T_ offload_atomic_load_n(const volatile T_ *at, int order, OFFLOAD_SCOPE) {
+  T_ value;
   offload_atomic_load(at, &value, order, scope);
   return value;
 }
-template <typename T>
-OFFLOAD_BUILTIN void offload_atomic_store_n(volatile T *at, OFFLOAD_VALUE value, int order, OFFLOAD_SCOPE) {
+template <typename T_>
+OFFLOAD_BUILTIN void offload_atomic_store_n(volatile T_ *at, OFFLOAD_VALUE value, int order, OFFLOAD_SCOPE) {
   offload_atomic_store(at, &value, order, scope);
 }
-template <typename T>
-OFFLOAD_BUILTIN T offload_atomic_exchange_n(volatile T *at, OFFLOAD_VALUE value, int order, OFFLOAD_SCOPE) {
+template <typename T_>
+OFFLOAD_BUILTIN T_ offload_atomic_exchange_n(volatile T_ *at, OFFLOAD_VALUE value, int order, OFFLOAD_SCOPE) {
   offload_atomic_exchange(at, &value, &value, order, scope);
   return value;
 }
-template <typename T>
-OFFLOAD_BUILTIN bool offload_atomic_compare_exchange_n(volatile T *at, T *expected, OFFLOAD_VALUE value, bool weak,
+template <typename T_>
+OFFLOAD_BUILTIN bool offload_atomic_compare_exchange_n(volatile T_ *at, T_ *expected, OFFLOAD_VALUE value, bool weak,
                                                        int order, int failure, OFFLOAD_SCOPE) {
   return offload_atomic_compare_exchange(at, expected, &value, weak, order, failure, scope);
 }
@@ -163,20 +163,20 @@ OFFLOAD_BUILTIN void offload_atomic_clear(volatile void *at, int order) {
 
 /* Functions that return the number before, and functions that return the number after: `next`, from `old` and `value`. */
 #define OFFLOAD_FETCHING(name, instruction, has_instruction, form, next)                                               \
-  template <typename T, typename V>                                                                                    \
-  OFFLOAD_BUILTIN T offload_atomic_fetch_##name(volatile T *at, V by, int order, OFFLOAD_SCOPE) {                      \
-    T value = T(by);                                                                                                   \
-    if constexpr (offload_atomics::operand<T>::has_instruction)                                                        \
-      return T(offload_atomics::instruction(at, typename offload_atomics::operand<T>::form(value), order, scope));     \
+  template <typename T_, typename V_>                                                                                  \
+  OFFLOAD_BUILTIN T_ offload_atomic_fetch_##name(volatile T_ *at, V_ by, int order, OFFLOAD_SCOPE) {                   \
+    T_ value = T_(by);                                                                                                 \
+    if constexpr (offload_atomics::operand<T_>::has_instruction)                                                       \
+      return T_(offload_atomics::instruction(at, typename offload_atomics::operand<T_>::form(value), order, scope));   \
     else if constexpr (OFFLOAD_BITS::are_here)                                                                         \
-      return offload_atomics::update(at, [=](T old) { return T(next); }, order, scope);                                \
+      return offload_atomics::update(at, [=](T_ old) { return T_(next); }, order, scope);                              \
     else                                                                                                               \
       return __atomic_fetch_##name(at, value, order);                                                                  \
   }                                                                                                                    \
-  template <typename T, typename V>                                                                                    \
-  OFFLOAD_BUILTIN T offload_atomic_##name##_fetch(volatile T *at, V by, int order, OFFLOAD_SCOPE) {                    \
-    T value = T(by), old = offload_atomic_fetch_##name(at, by, order, scope);                                          \
-    return T(next);                                                                                                    \
+  template <typename T_, typename V_>                                                                                  \
+  OFFLOAD_BUILTIN T_ offload_atomic_##name##_fetch(volatile T_ *at, V_ by, int order, OFFLOAD_SCOPE) {                 \
+    T_ value = T_(by), old = offload_atomic_fetch_##name(at, by, order, scope);                                        \
+    return T_(next);                                                                                                   \
   }
 OFFLOAD_FETCHING(add, add, is_added, added, old + value)
 OFFLOAD_FETCHING(sub, sub, is_added, added, old - value)
@@ -190,10 +190,10 @@ OFFLOAD_FETCHING(max, max, is_integer, integer, old > value || value != value ? 
 #undef OFFLOAD_FETCHING
 /* Pointers, moved by bytes. */
 #define OFFLOAD_OF_POINTERS(name)                                                                                      \
-  template <typename T, typename V>                                                                                    \
-  OFFLOAD_BUILTIN T *offload_atomic_##name(T *volatile *at, V by, int order, OFFLOAD_SCOPE) {                          \
+  template <typename T_, typename V_>                                                                                  \
+  OFFLOAD_BUILTIN T_ *offload_atomic_##name(T_ *volatile *at, V_ by, int order, OFFLOAD_SCOPE) {                       \
     auto address = reinterpret_cast<volatile unsigned long long *>(at);                                                \
-    return reinterpret_cast<T *>(offload_atomic_##name(address, by, order, scope));                                    \
+    return reinterpret_cast<T_ *>(offload_atomic_##name(address, by, order, scope));                                   \
   }
 OFFLOAD_OF_POINTERS(fetch_add)
 OFFLOAD_OF_POINTERS(fetch_sub)
@@ -203,8 +203,8 @@ OFFLOAD_OF_POINTERS(sub_fetch)
 
 /* `...` may name variables that the operation protects. */
 #define OFFLOAD_SYNC(name, function)                                                                                   \
-  template <typename T, typename V, typename... Rest>                                                                  \
-  OFFLOAD_BUILTIN T offload_sync_##name(volatile T *at, V by, Rest...) {                                               \
+  template <typename T_, typename V_, typename... Rest>                                                                \
+  OFFLOAD_BUILTIN T_ offload_sync_##name(volatile T_ *at, V_ by, Rest...) {                                            \
     return offload_atomic_##function(at, by, __ATOMIC_SEQ_CST);                                                        \
   }
 OFFLOAD_SYNC(fetch_and_add, fetch_add)
@@ -225,24 +225,24 @@ OFFLOAD_SYNC(fetch_and_max, fetch_max)
 OFFLOAD_SYNC(fetch_and_umax, fetch_max)
 OFFLOAD_SYNC(swap, exchange_n)
 #undef OFFLOAD_SYNC
-template <typename T, typename... Rest>
-OFFLOAD_BUILTIN T offload_sync_lock_test_and_set(volatile T *at, OFFLOAD_VALUE value, Rest...) {
+template <typename T_, typename... Rest>
+OFFLOAD_BUILTIN T_ offload_sync_lock_test_and_set(volatile T_ *at, OFFLOAD_VALUE value, Rest...) {
   return offload_atomic_exchange_n(at, value, __ATOMIC_ACQUIRE);
 }
-template <typename T, typename... Rest> OFFLOAD_BUILTIN void offload_sync_lock_release(volatile T *at, Rest...) {
-  offload_atomic_store_n(at, T(), __ATOMIC_RELEASE);
+template <typename T_, typename... Rest> OFFLOAD_BUILTIN void offload_sync_lock_release(volatile T_ *at, Rest...) {
+  offload_atomic_store_n(at, T_(), __ATOMIC_RELEASE);
 }
-template <typename T, typename... Rest>
-OFFLOAD_BUILTIN T offload_sync_val_compare_and_swap(volatile T *at, OFFLOAD_VALUE expected, OFFLOAD_VALUE value,
+template <typename T_, typename... Rest>
+OFFLOAD_BUILTIN T_ offload_sync_val_compare_and_swap(volatile T_ *at, OFFLOAD_VALUE expected, OFFLOAD_VALUE value,
                                                     Rest...) {
-  T found = expected;
+  T_ found = expected;
   offload_atomic_compare_exchange_n(at, &found, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   return found;
 }
-template <typename T, typename... Rest>
-OFFLOAD_BUILTIN bool offload_sync_bool_compare_and_swap(volatile T *at, OFFLOAD_VALUE expected, OFFLOAD_VALUE value,
+template <typename T_, typename... Rest>
+OFFLOAD_BUILTIN bool offload_sync_bool_compare_and_swap(volatile T_ *at, OFFLOAD_VALUE expected, OFFLOAD_VALUE value,
                                                         Rest...) {
-  T found = expected;
+  T_ found = expected;
   return offload_atomic_compare_exchange_n(at, &found, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 OFFLOAD_BUILTIN void offload_sync_synchronize() { offload_atomic_thread_fence(__ATOMIC_SEQ_CST); }

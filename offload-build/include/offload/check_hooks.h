@@ -8,7 +8,7 @@ namespace check {
 /* A number of an address by which threads are ordered; 0 is none. */
 typedef unsigned edge;
 
-void launch_begins(launch &l);
+void launch_begins(launch &l, const offload_cpu_settings *settings);
 /* Returns the number of findings. */
 unsigned launch_ended(launch &l);
 void block_begins(launch &l);

@@ -52,6 +52,40 @@ struct unseen {
 };
 
 #if defined(OFFLOAD_CPU_CHECK_RACES)
+struct fiber_set;
+
+/* What the checked images of a process share, since ThreadSanitizer limits the fibers of a process. */
+struct process_fibers {
+  static constexpr int own_layout = 1;
+  int layout;   /* the version of the layout of this struct and the sets */
+  bool is_held; /* by the thread that reads or changes the list */
+  unsigned made; /* fibers of all sets */
+  uint64_t launches, uses;
+  fiber_set *sets;
+
+  static inline process_fibers *shared;
+
+  /* Unchecked images use the first half of the memory. */
+  static process_fibers *begin(const offload_cpu_settings *settings) {
+    static process_fibers own;
+    if (settings == nullptr || settings->size < sizeof *settings || settings->stacks == nullptr ||
+        settings->stacks_size / 2 < sizeof(process_stacks) || settings->stacks_size / 2 < sizeof(process_fibers))
+      return &own;
+    auto *all = reinterpret_cast<process_fibers *>(static_cast<char *>(settings->stacks) + settings->stacks_size / 2);
+    int was = 0;
+    return __atomic_compare_exchange_n(&all->layout, &was, own_layout, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+                   was == own_layout
+               ? all
+               : &own;
+  }
+
+  void lock() {
+    while (__atomic_exchange_n(&is_held, true, __ATOMIC_ACQUIRE))
+      sched_yield();
+  }
+  void unlock() { __atomic_store_n(&is_held, false, __ATOMIC_RELEASE); }
+};
+
 /* Fibers with their stacks, made when they are needed. */
 struct fiber_set {
   static constexpr unsigned most = 1024;
@@ -63,12 +97,10 @@ struct fiber_set {
   pthread_t owner;
   unsigned number;
   uint64_t last_used;
-  bool is_busy;
+  uint64_t held_by; /* the number of the launch that holds the set until it ends; 0: none */
+  bool is_busy;    /* with a block of this launch */
   fiber_set *next;
 
-  static inline fiber_set *all;
-  static inline uint64_t uses;
-  static inline unsigned total;
   /* Beyond so many fibers, sets of any owner are reused.  GCC up to 12 needs 0.8 MB for each and supports 8128 at a time. */
 #if defined(__clang__) || __GNUC__ >= 13
   static constexpr unsigned wanted_in_all = 6000;
@@ -77,67 +109,87 @@ struct fiber_set {
 #endif
   static constexpr unsigned most_in_all = 8000;
 
-  void make(unsigned count) {
-    for (; made < count; ++made, ++total)
-      fibers[made] = __tsan_create_fiber(0);
-  }
+  bool is_mine() const { return pthread_equal(owner, pthread_self()); }
 
-  /* Returns a set for this block.  The launches of one thread of the operating system are ordered anyway, so each begins with
-   * the first of the thread's sets. */
-  static fiber_set *take(launch &l, unsigned block) {
-    const unsigned count = l.count;
-    if (count > most)
-      fail("a block has more than 1024 threads, which no GPU runs");
-    const unsigned number = block % (count <= 32 ? 8 : count <= 128 ? 4 : 2);
+  /* Finds or makes a set for this block; null if there is no memory.  The launches of one thread of the operating system are
+   * ordered anyway, so each begins with the first of the thread's sets. */
+  static fiber_set *find(process_fibers &all, const launch &l, unsigned number) {
     fiber_set *found = nullptr, *oldest = nullptr, *largest = nullptr;
-    for (fiber_set *set = all; set != nullptr; set = set->next) {
-      if (set->is_busy)
+    for (fiber_set *set = all.sets; set != nullptr; set = set->next) {
+      if (set->held_by != 0 && (set->held_by != l.checks->number || set->is_busy))
         continue;
-      if (set->number == number && pthread_equal(set->owner, pthread_self()))
+      if (set->number == number && set->is_mine())
         found = set;
-      if (set->made >= count && (oldest == nullptr || set->last_used < oldest->last_used))
+      if (set->made >= l.count && (oldest == nullptr || set->last_used < oldest->last_used))
         oldest = set;
       if (largest == nullptr || set->made > largest->made)
         largest = set;
     }
-    unsigned made = found != nullptr ? found->made : 0;
-    if (made < count && total + count - made > wanted_in_all && largest != nullptr)
+    const unsigned made = found != nullptr ? found->made : 0;
+    if (made < l.count && all.made + l.count - made > wanted_in_all && largest != nullptr)
       found = oldest != nullptr ? oldest : largest;
     if (found == nullptr) {
       found = static_cast<fiber_set *>(calloc(1, sizeof(fiber_set)));
       if (found == nullptr || !found->stacks.reserve(most, 2 * checked_stack)) {
         free(found);
-        refuse_stacks(l, most, 2 * checked_stack);
         return nullptr;
       }
-      found->next = all;
-      all = found;
+      found->next = all.sets;
+      all.sets = found;
     }
-    if (found->made < count && total + count - found->made > most_in_all)
-      fail("too many threads at a time for ThreadSanitizer: run fewer tests at once (cargo test -- --test-threads=1)");
     found->owner = pthread_self();
     found->number = number;
-    found->last_used = ++uses;
-    found->is_busy = true;
-    found->make(count);
     return found;
   }
-};
 
-/* Frees the fibers when the image is unloaded: ThreadSanitizer ends a program with 8128 fibers. */
-__attribute__((destructor)) static void give_back_fibers() {
-  for (fiber_set *set = fiber_set::all; set != nullptr; set = set->next)
-    if (set->is_busy)
-      return;
-  while (fiber_set *set = fiber_set::all) {
-    fiber_set::all = set->next;
-    for (unsigned i = 0; i < set->made; ++i)
-      __tsan_destroy_fiber(set->fibers[i]);
-    set->stacks.release();
-    free(set);
+  /* Lets the set hold `count` fibers: if there are too many, destroys those of unused sets.  Returns false if others' launches
+   * use too many. */
+  bool make_room(process_fibers &all, unsigned count) {
+    const unsigned more = made < count ? count - made : 0;
+    bool others_run = false;
+    for (fiber_set *set = all.sets; set != nullptr && all.made + more > most_in_all; set = set->next) {
+      others_run |= set->held_by != 0 && !set->is_mine();
+      if (set->held_by == 0 && set != this)
+        for (; set->made != 0; --all.made)
+          __tsan_destroy_fiber(set->fibers[--set->made]);
+    }
+    if (all.made + more <= most_in_all) {
+      all.made += more;
+      return true;
+    }
+    if (!others_run)
+      fail("too many threads at a time for ThreadSanitizer: a kernel launches kernels that launch others");
+    return false;
   }
-  fiber_set::total = 0;
-}
+
+  /* Returns a set for this block, or null if the launch is refused.  Waits while others' launches use too many fibers: when
+   * those end, they return theirs, and each can reuse its own until then. */
+  static fiber_set *take(launch &l, unsigned block) {
+    const unsigned count = l.count;
+    if (count > most)
+      fail("a block has more than 1024 threads, which no GPU runs");
+    process_fibers &all = *process_fibers::shared;
+    for (;; sched_yield()) {
+      all.lock();
+      fiber_set *found = find(all, l, block % (count <= 32 ? 8 : count <= 128 ? 4 : 2));
+      if (found != nullptr && found->make_room(all, count)) {
+        found->last_used = ++all.uses;
+        found->held_by = l.checks->number;
+        found->is_busy = true;
+      } else if (found != nullptr) {
+        all.unlock();
+        continue;
+      }
+      all.unlock();
+      if (found == nullptr)
+        refuse_stacks(l, most, 2 * checked_stack);
+      else
+        for (; found->made < count; ++found->made)
+          found->fibers[found->made] = __tsan_create_fiber(0);
+      return found;
+    }
+  }
+};
 
 /* Each block has `edges` addresses by which its threads are ordered.  Edge 0 is none.  Barriers use 1 and 2 in turn, since a
  * thread may reach the next barrier before another has left this one.  Calls of __syncwarp use the edges of their warp in turn:
@@ -152,9 +204,9 @@ inline void *launches() { return &environ; }
 /* Called before a launch waits for its turn: launches that still run then are not ordered before it. */
 inline void before_launch() { __tsan_acquire(launches()); }
 
-inline void launch_begins(launch &l) {
-  static uint64_t number;
-  l.checks->number = ++number;
+inline void launch_begins(launch &l, const offload_cpu_settings *settings) {
+  process_fibers::shared = process_fibers::begin(settings);
+  l.checks->number = __atomic_add_fetch(&process_fibers::shared->launches, 1, __ATOMIC_RELAXED);
   l.checks->home = __tsan_get_current_fiber();
   __tsan_release(&l.checks->started);
 }
@@ -163,13 +215,23 @@ constexpr unsigned no_sync = 1;
 
 inline void launch_ended(launch &l) {
   /* Once for each fiber is enough: whatever is after the fiber's last thread is after its earlier threads, too. */
-  for (fiber_set *set = fiber_set::all; set != nullptr; set = set->next)
+  process_fibers &all = *process_fibers::shared;
+  all.lock();
+  fiber_set *set = all.sets;
+  all.unlock();
+  for (; set != nullptr; set = set->next) {
+    if (set->held_by != l.checks->number)
+      continue;
     for (unsigned i = 0; i < set->made; ++i)
       if (set->launches[i] == l.checks->number) {
         __tsan_switch_to_fiber(set->fibers[i], no_sync);
         __tsan_release(&l.checks->ended);
         __tsan_switch_to_fiber(l.checks->home, no_sync);
       }
+    all.lock();
+    set->held_by = 0;
+    all.unlock();
+  }
   __tsan_acquire(&l.checks->ended);
   __tsan_release(launches());
 }
@@ -207,7 +269,9 @@ inline void block_ended(launch &l) {
     return;
   l.checks->set->stacks = l.stacks;
   l.stacks = {};
+  process_fibers::shared->lock();
   l.checks->set->is_busy = false;
+  process_fibers::shared->unlock();
 }
 
 inline char *put(char *to, const char *text) {
@@ -284,7 +348,7 @@ inline void acquires(launch &l, check::edge by) {
 struct fiber_set {};
 namespace races {
 inline void before_launch() {}
-inline void launch_begins(launch &) {}
+inline void launch_begins(launch &, const offload_cpu_settings *) {}
 inline void launch_ended(launch &) {}
 inline void block_begins(launch &) {}
 inline void block_ended(launch &) {}

@@ -243,7 +243,10 @@ inline void add_place(text &to, const code_place &at) { to.add("%s:%u", at.file,
 
 inline void add_place(text &to, void *pc) {
   char place[512];
-  to.add("%s", find_place(pc, place) ? place : "a line that this sanitizer cannot name (OFFLOAD_CPU_CHECK=memory can)");
+  const char *unknown = __sanitizer_symbolize_pc != nullptr
+                            ? "an unknown line"
+                            : "a line that this sanitizer cannot name (OFFLOAD_CPU_CHECK=memory can)";
+  to.add("%s", find_place(pc, place) ? place : unknown);
 }
 
 /* Adds the kernel's line from which this was called.  In between are functions without a line, which find variables. */

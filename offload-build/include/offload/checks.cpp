@@ -110,7 +110,7 @@ void trap(const char *how, code_place at) {
 
 namespace check {
 
-void launch_begins(launch &l) {
+void launch_begins(launch &l, const offload_cpu_settings *settings) {
   races::before_launch();
   unseen guard;
   l.checks = static_cast<checked_launch *>(calloc(1, sizeof(checked_launch)));
@@ -122,7 +122,7 @@ void launch_begins(launch &l) {
   reports::begin();
   reports::watch_death(true);
   reports::limit(l);
-  races::launch_begins(l);
+  races::launch_begins(l, settings);
 }
 
 unsigned launch_ended(launch &l) {

@@ -14,21 +14,21 @@ namespace offload_bits {
 /* Whether the result is the neighbor of the nearest number on the exact result's side; and the sum of opposite numbers. */
 struct zero {
   static constexpr float nothing = 0.f;
-  template <typename T> static __device__ bool moves(T nearest, int side) {
+  template <typename T_> static __device__ bool moves(T_ nearest, int side) {
     return nearest > 0 ? side < 0 : nearest < 0 && side > 0;
   }
 };
 struct up {
   static constexpr float nothing = 0.f;
-  template <typename T> static __device__ bool moves(T, int side) { return side > 0; }
+  template <typename T_> static __device__ bool moves(T_, int side) { return side > 0; }
 };
 struct down {
   static constexpr float nothing = -0.f;
-  template <typename T> static __device__ bool moves(T, int side) { return side < 0; }
+  template <typename T_> static __device__ bool moves(T_, int side) { return side < 0; }
 };
 
 /* -1 if the exact result is below the nearest number, 1 if it is above. */
-template <typename T> OFFLOAD_DEVICE int side_of(T exact, T nearest) { return (exact > nearest) - (exact < nearest); }
+template <typename T_> OFFLOAD_DEVICE int side_of(T_ exact, T_ nearest) { return (exact > nearest) - (exact < nearest); }
 template <typename How> OFFLOAD_DEVICE float directed(float nearest, int side) {
   return How::moves(nearest, side) ? nextafterf(nearest, side * __builtin_huge_valf()) : nearest;
 }

@@ -12,47 +12,47 @@ namespace offload_cpu {
 
 /* A parameter.  C++ passes its value, or its address if its class cannot be copied as bytes.  The kernel is called through a
  * function type with `type`; each thread has a `copy` of the argument. */
-template <typename T, bool IsAddress, bool = __is_class(T) || __is_union(T)> struct parameter {
-  typedef T type, copy;
-  static copy read(void **&next) { return *static_cast<T *>(*next++); }
+template <typename T_, bool IsAddress, bool = __is_class(T_) || __is_union(T_)> struct parameter {
+  typedef T_ type, copy;
+  static copy read(void **&next) { return *static_cast<T_ *>(*next++); }
   static type pass(copy &own) { return own; }
 };
-template <typename T> struct bytes_of {
-  alignas(T) unsigned char bytes[sizeof(T)];
+template <typename T_> struct bytes_of {
+  alignas(T_) unsigned char bytes[sizeof(T_)];
 };
-template <typename T> struct of_class {
-  typedef bytes_of<T> copy;
+template <typename T_> struct of_class {
+  typedef bytes_of<T_> copy;
   static copy read(void **&next) {
     copy own;
     __builtin_memcpy(&own, *next++, sizeof own);
     return own;
   }
 };
-template <typename T> struct parameter<T, false, true> : of_class<T> {
-  typedef T type;
+template <typename T_> struct parameter<T_, false, true> : of_class<T_> {
+  typedef T_ type;
   /* g++ also passes values of classes without a copy constructor. */
-  static decltype(auto) pass(bytes_of<T> &own) {
-    if constexpr (__is_trivially_copyable(T))
-      return __builtin_bit_cast(T, own);
+  static decltype(auto) pass(bytes_of<T_> &own) {
+    if constexpr (__is_trivially_copyable(T_))
+      return __builtin_bit_cast(T_, own);
     else
-      return static_cast<T &&>(reinterpret_cast<T &>(own));
+      return static_cast<T_ &&>(reinterpret_cast<T_ &>(own));
   }
 };
-template <typename T> struct parameter<T, true, true> : of_class<T> {
-  typedef T &type;
-  static type pass(bytes_of<T> &own) { return reinterpret_cast<T &>(own); }
+template <typename T_> struct parameter<T_, true, true> : of_class<T_> {
+  typedef T_ &type;
+  static type pass(bytes_of<T_> &own) { return reinterpret_cast<T_ &>(own); }
 };
-template <typename T> struct parameter<T &, false, false> {
-  typedef T &type;
-  typedef T *copy;
-  static copy read(void **&next) { return *static_cast<T **>(*next++); }
+template <typename T_> struct parameter<T_ &, false, false> {
+  typedef T_ &type;
+  typedef T_ *copy;
+  static copy read(void **&next) { return *static_cast<T_ **>(*next++); }
   static type pass(copy own) { return *own; }
 };
-template <typename T> struct parameter<T &&, false, false> {
-  typedef T &&type;
-  typedef T *copy;
-  static copy read(void **&next) { return *static_cast<T **>(*next++); }
-  static type pass(copy own) { return static_cast<T &&>(*own); }
+template <typename T_> struct parameter<T_ &&, false, false> {
+  typedef T_ &&type;
+  typedef T_ *copy;
+  static copy read(void **&next) { return *static_cast<T_ **>(*next++); }
+  static type pass(copy own) { return static_cast<T_ &&>(*own); }
 };
 
 #pragma GCC diagnostic push
@@ -76,19 +76,19 @@ template <typename Run> __attribute__((always_inline)) inline void run_from_inde
 #endif
 
 /* The threads of a block, starting with threadIdx.  The copies are local, so that no store of the kernel changes them. */
-template <typename R, typename... P> struct threads {
-  typedef R (*function)(typename P::type...);
+template <typename R_, typename... P_> struct threads {
+  typedef R_ (*function)(typename P_::type...);
 
-  static __attribute__((always_inline)) void run_one(function kernel, typename P::copy... own) {
+  static __attribute__((always_inline)) void run_one(function kernel, typename P_::copy... own) {
 #if defined(OFFLOAD_CPU_REGIONS)
     /* Inline the kernel even if it is large. */
     [[clang::always_inline]]
 #endif
-    (void)kernel(P::pass(own)...);
+    (void)kernel(P_::pass(own)...);
   }
 
   /* A constructor, since the elements of a list in braces are evaluated in order. */
-  __attribute__((always_inline)) threads(function kernel, typename P::copy... arguments) {
+  __attribute__((always_inline)) threads(function kernel, typename P_::copy... arguments) {
 #if defined(OFFLOAD_CPU_CHECK) || defined(OFFLOAD_CPU_REGIONS)
     run_one(kernel, arguments...);
 #else
@@ -101,13 +101,13 @@ template <typename R, typename... P> struct threads {
 
 /* The entry of a kernel; for each parameter, whether C++ passes the address. */
 template <bool... AreAddresses> struct entry {
-  template <typename R, typename... P>
-  static __attribute__((always_inline)) void run(void *addresses, R (*kernel)(P...)) {
+  template <typename R_, typename... P_>
+  static __attribute__((always_inline)) void run(void *addresses, R_ (*kernel)(P_...)) {
     void **next = static_cast<void **>(addresses);
     (void)next;
-    typedef threads<R, parameter<P, AreAddresses>...> of_kernel;
+    typedef threads<R_, parameter<P_, AreAddresses>...> of_kernel;
     typedef typename of_kernel::function function;
-    of_kernel{reinterpret_cast<function>(reinterpret_cast<void *>(kernel)), parameter<P, AreAddresses>::read(next)...};
+    of_kernel{reinterpret_cast<function>(reinterpret_cast<void *>(kernel)), parameter<P_, AreAddresses>::read(next)...};
   }
 };
 

@@ -19,33 +19,33 @@
 namespace offload_float16 {
 /* Rounds the bits of a float (unsigned) or double (unsigned long long) to a format of fewer bits.  There is no sign, unless
  * both formats have the same exponents.  A number that is too large gets the code of infinity or a greater one. */
-template <int fraction, int bias, typename T> OFFLOAD_DEVICE unsigned nearest(T bits) {
-  constexpr int from = sizeof(T) == 4 ? 23 : 52, below = (sizeof(T) == 4 ? 127 : 1023) - bias;
+template <int fraction, int bias, typename T_> OFFLOAD_DEVICE unsigned nearest(T_ bits) {
+  constexpr int from = sizeof(T_) == 4 ? 23 : 52, below = (sizeof(T_) == 4 ? 127 : 1023) - bias;
   int shift = from - fraction;
   if (below == 0 || int(bits >> from) > below) {
-    bits -= T(below) << from;
+    bits -= T_(below) << from;
   } else {
     /* Subnormal numbers share one exponent, and have no 1 before their fraction. */
     shift += below + 1 - int(bits >> from);
-    bits = (bits & ((T(1) << from) - 1)) | T(1) << from;
+    bits = (bits & ((T_(1) << from) - 1)) | T_(1) << from;
     if (shift > from + 1)
       return 0;
   }
-  return unsigned((bits + (T(1) << (shift - 1)) - 1 + (bits >> shift & 1)) >> shift);
+  return unsigned((bits + (T_(1) << (shift - 1)) - 1 + (bits >> shift & 1)) >> shift);
 }
 /* Rounds the bits of a number with its sign to 16 bits. */
-template <int fraction, int bias, typename T> OFFLOAD_DEVICE unsigned short code(T bits) {
-  T size = T(bits << 1) >> 1;
-  if (size > (sizeof(T) == 4 ? T(0x7f800000) : T(0x7ff0000000000000)))
+template <int fraction, int bias, typename T_> OFFLOAD_DEVICE unsigned short code(T_ bits) {
+  T_ size = T_(bits << 1) >> 1;
+  if (size > (sizeof(T_) == 4 ? T_(0x7f800000) : T_(0x7ff0000000000000)))
     return 0x7fff;
   unsigned found = nearest<fraction, bias>(size), infinity = 0x7fff >> fraction << fraction;
-  return (unsigned short)(unsigned(bits >> (sizeof(T) * 8 - 16) & 0x8000) | (found < infinity ? found : infinity));
+  return (unsigned short)(unsigned(bits >> (sizeof(T_) * 8 - 16) & 0x8000) | (found < infinity ? found : infinity));
 }
 /* The bits of a double.  If no double equals the integer, the last bit is 1 in place of all the bits after it: a further
  * rounding needs no more. */
 OFFLOAD_DEVICE unsigned long long wide(double x) { return (unsigned long long)__double_as_longlong(x); }
-template <typename T> OFFLOAD_DEVICE unsigned long long wide(T x) {
-  bool is_negative = x != 0 && x < T(1);
+template <typename T_> OFFLOAD_DEVICE unsigned long long wide(T_ x) {
+  bool is_negative = x != 0 && x < T_(1);
   unsigned long long size = is_negative ? 0 - (unsigned long long)x : (unsigned long long)x;
   int zeros = __clzll((long long)size);
   if (zeros == 64)

@@ -64,7 +64,7 @@ OFFLOAD_DEVICE void *memset(void *to, int byte, size_t size) { return __builtin_
 OFFLOAD_HOST void *memcpy(void *to, const void *from, size_t size) { return __builtin_memcpy(to, from, size); }
 OFFLOAD_HOST void *memset(void *to, int byte, size_t size) { return __builtin_memset(to, byte, size); }
 OFFLOAD_HOST void exit(int);
-template <typename... T> __attribute__((host)) int printf(const char *, T...);
+template <typename... T_> __attribute__((host)) int printf(const char *, T_...);
 
 #if defined(OFFLOAD_AMDGPU) && defined(__GFX11__)
 /* A separate function: on these GPUs, the instruction needs several steps, and clang 22 crashes if a call follows. */
@@ -76,10 +76,10 @@ OFFLOAD_HOST_DEVICE void __trap() { offload_trap(); }
 
 /* NVIDIA's driver prints.  For AMD's GPUs, clang calls functions of ROCm's libraries, which are not in this kit's images. */
 #if !defined(OFFLOAD_NVPTX)
-template <typename... T>
+template <typename... T_>
 __attribute__((device, diagnose_if(true, "printf prints nothing here: only NVIDIA's GPUs and the CPU print without ROCm's headers",
                                    "warning"))) int
-printf(const char *, T...) {
+printf(const char *, T_...) {
   return 0;
 }
 #else

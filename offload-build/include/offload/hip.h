@@ -30,8 +30,12 @@
 #define __HIP_PLATFORM_NVIDIA__ 1
 #endif
 #endif
-#if defined(OFFLOAD_NVPTX) && !defined(__HIP_DEVICE_COMPILE__)
+#if (defined(OFFLOAD_NVPTX) || defined(OFFLOAD_SPIRV)) && !defined(__HIP_DEVICE_COMPILE__)
 #define __HIP_DEVICE_COMPILE__ 1
+#endif
+/* clang defines it, but offload-build removes it, since it also compiles sources for CUDA in this mode. */
+#if defined(OFFLOAD_SPIRV) && !defined(__HIP__)
+#define __HIP__ 1
 #endif
 /* clang 22 no longer defines these. */
 #if defined(OFFLOAD_AMDGPU) && !defined(__AMDGCN_WAVEFRONT_SIZE)
@@ -94,7 +98,7 @@ OFFLOAD_YIELDS int __all(int condition OFFLOAD_AND_CALLER) {
   return __all_sync(OFFLOAD_CALLERS, condition OFFLOAD_ITS_PLACE);
 }
 #define OFFLOAD_SHUFFLE(name, type)                                                                                    \
-  template <typename T> OFFLOAD_DEVICE T name(T value, type lane, int width = warpSize OFFLOAD_AND_CALLER) {           \
+  template <typename T_> OFFLOAD_DEVICE T_ name(T_ value, type lane, int width = warpSize OFFLOAD_AND_CALLER) {        \
     return name##_sync(OFFLOAD_CALLERS, value, lane, width OFFLOAD_ITS_PLACE);                                         \
   }
 OFFLOAD_SHUFFLE(__shfl, int)
@@ -128,7 +132,7 @@ OFFLOAD_SUM(double)
 
 /* HIP's vectors have the operators of their numbers: for two vectors, element by element, or for a vector and one number. */
 namespace offload_hip {
-template <typename V> struct vector {};
+template <typename V_> struct vector {};
 #define OFFLOAD_VECTOR(type, base)                                                                                     \
   template <> struct vector<type##1> { typedef base number; };                                                         \
   template <> struct vector<type##2> { typedef base number; };                                                         \
@@ -147,41 +151,41 @@ OFFLOAD_VECTOR(ulonglong, unsigned long long)
 OFFLOAD_VECTOR(float, float)
 OFFLOAD_VECTOR(double, double)
 #undef OFFLOAD_VECTOR
-template <typename V, typename T> OFFLOAD_HOST_DEVICE V all(T number) {
-  V all;
-  for (unsigned i = 0; i < sizeof(V) / sizeof(T); i++)
+template <typename V_, typename T_> OFFLOAD_HOST_DEVICE V_ all(T_ number) {
+  V_ all;
+  for (unsigned i = 0; i < sizeof(V_) / sizeof(T_); i++)
     (&all.x)[i] = number;
   return all;
 }
 } // namespace offload_hip
-#define OFFLOAD_NUMBER typename offload_hip::vector<V>::number
+#define OFFLOAD_NUMBER typename offload_hip::vector<V_>::number
 #define OFFLOAD_OPERATOR(op)                                                                                           \
-  template <typename V, typename T = OFFLOAD_NUMBER> OFFLOAD_HOST_DEVICE V &operator op##=(V &a, V b) {                \
-    for (unsigned i = 0; i < sizeof(V) / sizeof(T); i++)                                                               \
+  template <typename V_, typename T_ = OFFLOAD_NUMBER> OFFLOAD_HOST_DEVICE V_ &operator op##=(V_ &a, V_ b) {           \
+    for (unsigned i = 0; i < sizeof(V_) / sizeof(T_); i++)                                                             \
       (&a.x)[i] op##= (&b.x)[i];                                                                                       \
     return a;                                                                                                          \
   }                                                                                                                    \
-  template <typename V> OFFLOAD_HOST_DEVICE V &operator op##=(V &a, OFFLOAD_NUMBER b) {                                \
-    return a op##= offload_hip::all<V>(b);                                                                             \
+  template <typename V_> OFFLOAD_HOST_DEVICE V_ &operator op##=(V_ &a, OFFLOAD_NUMBER b) {                             \
+    return a op##= offload_hip::all<V_>(b);                                                                            \
   }                                                                                                                    \
-  template <typename V, typename = OFFLOAD_NUMBER> OFFLOAD_HOST_DEVICE V operator op(V a, V b) { return a op##= b; }   \
-  template <typename V> OFFLOAD_HOST_DEVICE V operator op(V a, OFFLOAD_NUMBER b) { return a op##= b; }                 \
-  template <typename V> OFFLOAD_HOST_DEVICE V operator op(OFFLOAD_NUMBER a, V b) {                                     \
-    return offload_hip::all<V>(a) op b;                                                                                \
+  template <typename V_, typename = OFFLOAD_NUMBER> OFFLOAD_HOST_DEVICE V_ operator op(V_ a, V_ b) { return a op##= b; } \
+  template <typename V_> OFFLOAD_HOST_DEVICE V_ operator op(V_ a, OFFLOAD_NUMBER b) { return a op##= b; }              \
+  template <typename V_> OFFLOAD_HOST_DEVICE V_ operator op(OFFLOAD_NUMBER a, V_ b) {                                  \
+    return offload_hip::all<V_>(a) op b;                                                                               \
   }
 OFFLOAD_OPERATOR(+)
 OFFLOAD_OPERATOR(-)
 OFFLOAD_OPERATOR(*)
 OFFLOAD_OPERATOR(/)
 #undef OFFLOAD_OPERATOR
-template <typename V, typename T = OFFLOAD_NUMBER> OFFLOAD_HOST_DEVICE bool operator==(V a, V b) {
+template <typename V_, typename T_ = OFFLOAD_NUMBER> OFFLOAD_HOST_DEVICE bool operator==(V_ a, V_ b) {
   bool is = true;
-  for (unsigned i = 0; i < sizeof(V) / sizeof(T); i++)
+  for (unsigned i = 0; i < sizeof(V_) / sizeof(T_); i++)
     is &= (&a.x)[i] == (&b.x)[i];
   return is;
 }
-template <typename V, typename = OFFLOAD_NUMBER> OFFLOAD_HOST_DEVICE bool operator!=(V a, V b) { return !(a == b); }
-template <typename V, typename T = OFFLOAD_NUMBER> OFFLOAD_HOST_DEVICE V operator-(V a) { return a * T(-1); }
+template <typename V_, typename = OFFLOAD_NUMBER> OFFLOAD_HOST_DEVICE bool operator!=(V_ a, V_ b) { return !(a == b); }
+template <typename V_, typename T_ = OFFLOAD_NUMBER> OFFLOAD_HOST_DEVICE V_ operator-(V_ a) { return a * T_(-1); }
 #undef OFFLOAD_NUMBER
 
 #endif

@@ -28,7 +28,7 @@ namespace offload_bits {
 /* Returns a number that is never fused with another operation.  With -ffp-contract=fast or -ffast-math, compilers ignore
  * pragmas, but they cannot look into assembly. */
 #if defined(OFFLOAD_SPIRV) /* SPIR-V modules forbid drivers to fuse. */
-template <typename T> OFFLOAD_DEVICE T alone(T x) { return x; }
+template <typename T_> OFFLOAD_DEVICE T_ alone(T_ x) { return x; }
 #else
 #define OFFLOAD_ALONE(type, register)                                                                                  \
   OFFLOAD_DEVICE type alone(type x) {                                                                                  \
@@ -194,7 +194,7 @@ OFFLOAD_YIELDS unsigned long long ullmax(unsigned long long a, unsigned long lon
 
 /* A source's own template with one of these names is preferred: the templates here have a parameter pack. */
 #define OFFLOAD_LOAD(name)                                                                                             \
-  template <typename T, typename... None> OFFLOAD_DEVICE T name(const T *address, None...) {                           \
+  template <typename T_, typename... None> OFFLOAD_DEVICE T_ name(const T_ *address, None...) {                        \
     static_assert(sizeof...(None) == 0, #name " takes one argument");                                                  \
     return *address;                                                                                                   \
   }
@@ -204,10 +204,10 @@ OFFLOAD_LOAD(__ldcg)
 OFFLOAD_LOAD(__ldcs)
 OFFLOAD_LOAD(__ldlu)
 #undef OFFLOAD_LOAD
-#define OFFLOAD_VALUE typename offload_atomic::same<T>::type
-template <typename T> OFFLOAD_DEVICE void __stwb(T *address, OFFLOAD_VALUE value) { *address = value; }
-template <typename T> OFFLOAD_DEVICE void __stcg(T *address, OFFLOAD_VALUE value) { *address = value; }
-template <typename T> OFFLOAD_DEVICE void __stcs(T *address, OFFLOAD_VALUE value) { *address = value; }
+#define OFFLOAD_VALUE typename offload_atomic::same<T_>::type
+template <typename T_> OFFLOAD_DEVICE void __stwb(T_ *address, OFFLOAD_VALUE value) { *address = value; }
+template <typename T_> OFFLOAD_DEVICE void __stcg(T_ *address, OFFLOAD_VALUE value) { *address = value; }
+template <typename T_> OFFLOAD_DEVICE void __stcs(T_ *address, OFFLOAD_VALUE value) { *address = value; }
 /* The widest word that a number or vector consists of. */
 template <size_t Alignment> struct offload_word {
   typedef unsigned long long __attribute__((may_alias)) type;
@@ -221,17 +221,17 @@ template <> struct offload_word<2> {
 template <> struct offload_word<1> {
   typedef unsigned char type;
 };
-template <typename T, typename... None> OFFLOAD_DEVICE T __ldcv(const T *address, None...) {
+template <typename T_, typename... None> OFFLOAD_DEVICE T_ __ldcv(const T_ *address, None...) {
   static_assert(sizeof...(None) == 0, "__ldcv takes one argument");
-  typedef typename offload_word<alignof(T)>::type word;
-  T value;
-  for (size_t i = 0; i < sizeof(T) / sizeof(word); i++)
+  typedef typename offload_word<alignof(T_)>::type word;
+  T_ value;
+  for (size_t i = 0; i < sizeof(T_) / sizeof(word); i++)
     reinterpret_cast<word *>(&value)[i] = reinterpret_cast<const volatile word *>(address)[i];
   return value;
 }
-template <typename T> OFFLOAD_DEVICE void __stwt(T *address, OFFLOAD_VALUE value) {
-  typedef typename offload_word<alignof(T)>::type word;
-  for (size_t i = 0; i < sizeof(T) / sizeof(word); i++)
+template <typename T_> OFFLOAD_DEVICE void __stwt(T_ *address, OFFLOAD_VALUE value) {
+  typedef typename offload_word<alignof(T_)>::type word;
+  for (size_t i = 0; i < sizeof(T_) / sizeof(word); i++)
     reinterpret_cast<volatile word *>(address)[i] = reinterpret_cast<const word *>(&value)[i];
 }
 #undef OFFLOAD_VALUE

@@ -35,13 +35,13 @@
 
 namespace offload_math {
 /* Overloads for float only: as in C++, integers are converted to double. */
-template <typename T> struct only_float {};
+template <typename T_> struct only_float {};
 template <> struct only_float<float> {
   typedef float type;
 };
 } // namespace offload_math
 #define OFFLOAD_FLOAT(name, parameters, arguments)                                                                     \
-  template <typename T> OFFLOAD_DEVICE typename offload_math::only_float<T>::type name parameters {                    \
+  template <typename T_> OFFLOAD_DEVICE typename offload_math::only_float<T_>::type name parameters {                  \
     return name##f arguments;                                                                                          \
   }
 
@@ -91,10 +91,10 @@ OFFLOAD_YIELDS double cospi(double x) {
 }
 OFFLOAD_YIELDS float sinpif(float x) { return float(sinpi(double(x))); }
 OFFLOAD_YIELDS float cospif(float x) { return float(cospi(double(x))); }
-OFFLOAD_FLOAT(exp10, (T x), (x))
-OFFLOAD_FLOAT(rsqrt, (T x), (x))
-OFFLOAD_FLOAT(sinpi, (T x), (x))
-OFFLOAD_FLOAT(cospi, (T x), (x))
+OFFLOAD_FLOAT(exp10, (T_ x), (x))
+OFFLOAD_FLOAT(rsqrt, (T_ x), (x))
+OFFLOAD_FLOAT(sinpi, (T_ x), (x))
+OFFLOAD_FLOAT(cospi, (T_ x), (x))
 
 #else
 
@@ -110,14 +110,14 @@ template <> struct converted<true> {
 };
 } // namespace offload_math
 #define OFFLOAD_CONVERTED_ONE(name)                                                                                    \
-  template <typename T> OFFLOAD_DEVICE typename offload_math::converted<__is_integral(T)>::type name(T x) {            \
+  template <typename T_> OFFLOAD_DEVICE typename offload_math::converted<__is_integral(T_)>::type name(T_ x) {         \
     return name(double(x));                                                                                            \
   }
 #define OFFLOAD_CONVERTED_TWO(name)                                                                                    \
-  template <typename T, typename U>                                                                                    \
-  OFFLOAD_DEVICE typename offload_math::converted<__is_arithmetic(T) && __is_arithmetic(U) &&                          \
-                                                  !(__is_same(T, U) && __is_floating_point(T))>::type                  \
-  name(T x, U y) {                                                                                                     \
+  template <typename T_, typename U_>                                                                                  \
+  OFFLOAD_DEVICE typename offload_math::converted<__is_arithmetic(T_) && __is_arithmetic(U_) &&                        \
+                                                  !(__is_same(T_, U_) && __is_floating_point(T_))>::type               \
+  name(T_ x, U_ y) {                                                                                                   \
     return name(double(x), double(y));                                                                                 \
   }
 
@@ -233,13 +233,13 @@ OFFLOAD_INSTRUCTION(fma, OFFLOAD_THREE, (x, y, z))
 OFFLOAD_REST(float, f)
 OFFLOAD_REST(double, )
 #undef OFFLOAD_REST
-OFFLOAD_FLOAT(ldexp, (T x, int exponent), (x, exponent))
-OFFLOAD_FLOAT(scalbn, (T x, int exponent), (x, exponent))
-OFFLOAD_FLOAT(frexp, (T x, int *exponent), (x, exponent))
-OFFLOAD_FLOAT(fdim, (T x, T y), (x, y))
-OFFLOAD_FLOAT(remainder, (T x, T y), (x, y))
-OFFLOAD_FLOAT(nextafter, (T x, T y), (x, y))
-OFFLOAD_FLOAT(logb, (T x), (x))
+OFFLOAD_FLOAT(ldexp, (T_ x, int exponent), (x, exponent))
+OFFLOAD_FLOAT(scalbn, (T_ x, int exponent), (x, exponent))
+OFFLOAD_FLOAT(frexp, (T_ x, int *exponent), (x, exponent))
+OFFLOAD_FLOAT(fdim, (T_ x, T_ y), (x, y))
+OFFLOAD_FLOAT(remainder, (T_ x, T_ y), (x, y))
+OFFLOAD_FLOAT(nextafter, (T_ x, T_ y), (x, y))
+OFFLOAD_FLOAT(logb, (T_ x), (x))
 OFFLOAD_DEVICE float modf(float x, float *whole) { return modff(x, whole); }
 OFFLOAD_DEVICE int abs(int x) { return x < 0 ? -x : x; }
 OFFLOAD_DEVICE long abs(long x) { return x < 0 ? -x : x; }
@@ -299,7 +299,7 @@ OFFLOAD_OF_HOST(fmax, OFFLOAD_TWO, (x, y))
 OFFLOAD_NORMS(float, f)
 OFFLOAD_NORMS(double, )
 #undef OFFLOAD_NORMS
-OFFLOAD_FLOAT(rcbrt, (T x), (x))
+OFFLOAD_FLOAT(rcbrt, (T_ x), (x))
 #undef OFFLOAD_FLOAT
 OFFLOAD_YIELDS void sincos(float x, float *sine, float *cosine) { sincosf(x, sine, cosine); }
 OFFLOAD_YIELDS void sincospi(float x, float *sine, float *cosine) { sincospif(x, sine, cosine); }

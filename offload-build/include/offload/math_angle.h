@@ -27,13 +27,13 @@ OFFLOAD_MATH double cos_terms(double x) {
 }
 
 /* An angle in [-pi/4, pi/4] and the quarter turns before it; only their lowest two bits matter. */
-template <typename T> struct angle {
-  pair<T> rest;
+template <typename T_> struct angle {
+  pair<T_> rest;
   int quarters;
 };
 
 /* For large numbers, whose distance to a multiple of pi/2 depends on many digits of 2/pi. */
-template <typename T> OFFLOAD_MATH angle<T> reduce_large(T x) {
+template <typename T_> OFFLOAD_MATH angle<T_> reduce_large(T_ x) {
   OFFLOAD_ROUND_EACH
   /* 64 zeros, then the binary digits of 2/pi. */
   constexpr unsigned long long digits[] = {
@@ -42,10 +42,10 @@ template <typename T> OFFLOAD_MATH angle<T> reduce_large(T x) {
       0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4,
       0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
       0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d};
-  constexpr int mantissa = of<T>::mantissa, width = mantissa + 1;
-  typename of<T>::bits all = bits(size(x));
-  int exponent = int(all >> mantissa) - of<T>::bias - mantissa;
-  unsigned long long m = (all & ((typename of<T>::bits(1) << mantissa) - 1)) | 1ull << mantissa;
+  constexpr int mantissa = of<T_>::mantissa, width = mantissa + 1;
+  typename of<T_>::bits all = bits(size(x));
+  int exponent = int(all >> mantissa) - of<T_>::bias - mantissa;
+  unsigned long long m = (all & ((typename of<T_>::bits(1) << mantissa) - 1)) | 1ull << mantissa;
   /* x = m * 2^exponent.  Only digits of 2/pi that add less than 4 quarter turns matter: 192 from here on. */
   int first = exponent - 1 + 63, word = first / 64, shift = first % 64;
   unsigned long long window[3];
@@ -71,89 +71,89 @@ template <typename T> OFFLOAD_MATH angle<T> reduce_large(T x) {
     f1 <<= zeros;
   }
   unsigned long long next = f0 << width | f1 >> (64 - width);
-  pair<T> part = {T(f0 >> (64 - width)) * power_of_2<T>(-width - zeros),
-                  T(next >> (64 - width)) * power_of_2<T>(-width - zeros) * power_of_2<T>(-width)};
-  part = product(part, half_pi<T>());
+  pair<T_> part = {T_(f0 >> (64 - width)) * power_of_2<T_>(-width - zeros),
+                  T_(next >> (64 - width)) * power_of_2<T_>(-width - zeros) * power_of_2<T_>(-width)};
+  part = product(part, half_pi<T_>());
   bool negative = past_half != (x < 0);
   if (negative)
     part = {-part.high, -part.low};
   return {part, x < 0 ? -int(quarters) : int(quarters)};
 }
-template <typename T> OFFLOAD_MATH angle<T> reduce(T x) {
+template <typename T_> OFFLOAD_MATH angle<T_> reduce(T_ x) {
   OFFLOAD_ROUND_EACH
-  if (!(size(x) < T(sizeof(T) == 4 ? 1e5 : 1e6))) {
-    if (!(size(x) < infinity<T>()))
-      return {{nan<T>(), nan<T>()}, 0};
+  if (!(size(x) < T_(sizeof(T_) == 4 ? 1e5 : 1e6))) {
+    if (!(size(x) < infinity<T_>()))
+      return {{nan<T_>(), nan<T_>()}, 0};
     return reduce_large(x);
   }
-  constexpr T third = T(sizeof(T) == 4 ? -1.71512451e-15 : -1.4973849048591698e-33);
-  T n = nearest(x * T(0.63661977236758134));
-  T r = fma(-n, half_pi<T>().high, x);
-  pair<T> next = product(n, half_pi<T>().low);
-  pair<T> rest = sum(r, -next.high);
+  constexpr T_ third = T_(sizeof(T_) == 4 ? -1.71512451e-15 : -1.4973849048591698e-33);
+  T_ n = nearest(x * T_(0.63661977236758134));
+  T_ r = fma(-n, half_pi<T_>().high, x);
+  pair<T_> next = product(n, half_pi<T_>().low);
+  pair<T_> rest = sum(r, -next.high);
   return {quick_sum(rest.high, rest.low - next.low - n * third), int(n)};
 }
 
-template <typename T> OFFLOAD_MATH T sin_of(pair<T> r) {
+template <typename T_> OFFLOAD_MATH T_ sin_of(pair<T_> r) {
   OFFLOAD_ROUND_EACH
-  T z = r.high * r.high;
+  T_ z = r.high * r.high;
   return r.high + fma(r.high * z, sin_terms(z), r.low);
 }
-template <typename T> OFFLOAD_MATH T cos_of(pair<T> r) {
+template <typename T_> OFFLOAD_MATH T_ cos_of(pair<T_> r) {
   OFFLOAD_ROUND_EACH
-  pair<T> half = product(r.high, r.high / 2);
-  T z = 2 * half.high;
-  pair<T> most = quick_sum(T(1), -half.high);
+  pair<T_> half = product(r.high, r.high / 2);
+  T_ z = 2 * half.high;
+  pair<T_> most = quick_sum(T_(1), -half.high);
   return most.high + (most.low - half.low + fma(z * z, cos_terms(z), -r.high * r.low));
 }
-template <typename T> OFFLOAD_MATH T sin_turned(pair<T> r, int quarters) {
+template <typename T_> OFFLOAD_MATH T_ sin_turned(pair<T_> r, int quarters) {
   OFFLOAD_ROUND_EACH
-  T value = quarters & 1 ? cos_of(r) : sin_of(r);
+  T_ value = quarters & 1 ? cos_of(r) : sin_of(r);
   return quarters & 2 ? -value : value;
 }
-template <typename T> OFFLOAD_MATH T sin(T x) {
+template <typename T_> OFFLOAD_MATH T_ sin(T_ x) {
   OFFLOAD_ROUND_EACH
-  angle<T> a = reduce(x);
+  angle<T_> a = reduce(x);
   return x == 0 ? x : sin_turned(a.rest, a.quarters);
 }
-template <typename T> OFFLOAD_MATH T cos(T x) {
+template <typename T_> OFFLOAD_MATH T_ cos(T_ x) {
   OFFLOAD_ROUND_EACH
-  angle<T> a = reduce(x);
+  angle<T_> a = reduce(x);
   return sin_turned(a.rest, a.quarters + 1);
 }
-template <typename T> OFFLOAD_MATH void sincos(T x, T *sine, T *cosine) {
+template <typename T_> OFFLOAD_MATH void sincos(T_ x, T_ *sine, T_ *cosine) {
   OFFLOAD_ROUND_EACH
-  angle<T> a = reduce(x);
+  angle<T_> a = reduce(x);
   *sine = x == 0 ? x : sin_turned(a.rest, a.quarters);
   *cosine = sin_turned(a.rest, a.quarters + 1);
 }
-template <typename T> OFFLOAD_MATH T tan(T x) {
+template <typename T_> OFFLOAD_MATH T_ tan(T_ x) {
   OFFLOAD_ROUND_EACH
-  angle<T> a = reduce(x);
-  T s = sin_of(a.rest), c = cos_of(a.rest);
+  angle<T_> a = reduce(x);
+  T_ s = sin_of(a.rest), c = cos_of(a.rest);
   return x == 0 ? x : a.quarters & 1 ? -c / s : s / c;
 }
 /* Reduces the angle pi * x. */
-template <typename T> OFFLOAD_MATH angle<T> reduce_turns(T x) {
+template <typename T_> OFFLOAD_MATH angle<T_> reduce_turns(T_ x) {
   OFFLOAD_ROUND_EACH
-  if (!(size(x) < infinity<T>()))
-    return {{nan<T>(), nan<T>()}, 0};
+  if (!(size(x) < infinity<T_>()))
+    return {{nan<T_>(), nan<T_>()}, 0};
   /* x = 2 is a whole turn. */
-  T whole = size(x) < power_of_2<T>(of<T>::mantissa + 1) ? x - 2 * nearest(x / 2) : T(0);
-  T n = nearest(2 * whole);
-  return {product<T>({2 * whole - n, T(0)}, half_pi<T>()), int(n)};
+  T_ whole = size(x) < power_of_2<T_>(of<T_>::mantissa + 1) ? x - 2 * nearest(x / 2) : T_(0);
+  T_ n = nearest(2 * whole);
+  return {product<T_>({2 * whole - n, T_(0)}, half_pi<T_>()), int(n)};
 }
-template <typename T> OFFLOAD_MATH T sinpi(T x) {
+template <typename T_> OFFLOAD_MATH T_ sinpi(T_ x) {
   OFFLOAD_ROUND_EACH
-  angle<T> a = reduce_turns(x);
-  T value = sin_turned(a.rest, a.quarters);
-  return x == 0 || value == 0 ? signed_as(T(0), x) : value;
+  angle<T_> a = reduce_turns(x);
+  T_ value = sin_turned(a.rest, a.quarters);
+  return x == 0 || value == 0 ? signed_as(T_(0), x) : value;
 }
-template <typename T> OFFLOAD_MATH T cospi(T x) {
+template <typename T_> OFFLOAD_MATH T_ cospi(T_ x) {
   OFFLOAD_ROUND_EACH
-  angle<T> a = reduce_turns(x);
-  T value = sin_turned(a.rest, a.quarters + 1);
-  return value == 0 ? T(0) : value;
+  angle<T_> a = reduce_turns(x);
+  T_ value = sin_turned(a.rest, a.quarters + 1);
+  return value == 0 ? T_(0) : value;
 }
 
 /* ---- arcs ---- */
@@ -170,23 +170,23 @@ OFFLOAD_MATH double atan_terms(double x) {
 }
 
 /* The arc whose tangent is y/x, both not negative. */
-template <typename T> OFFLOAD_MATH pair<T> atan_quotient(T y, T x) {
+template <typename T_> OFFLOAD_MATH pair<T_> atan_quotient(T_ y, T_ x) {
   OFFLOAD_ROUND_EACH
-  T large = x < y ? y : x, little = x < y ? x : y;
+  T_ large = x < y ? y : x, little = x < y ? x : y;
   if (large == 0)
-    return {T(0), T(0)};
-  if (large == infinity<T>()) {
-    little = little == large ? T(1) : T(0);
+    return {T_(0), T_(0)};
+  if (large == infinity<T_>()) {
+    little = little == large ? T_(1) : T_(0);
     large = 1;
   }
   /* The sum must not overflow, and the difference must be exact. */
-  if (large > power_of_2<T>(of<T>::bias - 1)) {
-    large *= T(0.25);
-    little *= T(0.25);
+  if (large > power_of_2<T_>(of<T_>::bias - 1)) {
+    large *= T_(0.25);
+    little *= T_(0.25);
   }
-  bool diagonal = little > large * T(0.41421356);
-  T above = little, below = large;
-  pair<T> top = {T(0), T(0)}, bottom = {T(0), T(0)};
+  bool diagonal = little > large * T_(0.41421356);
+  T_ above = little, below = large;
+  pair<T_> top = {T_(0), T_(0)}, bottom = {T_(0), T_(0)};
   if (diagonal) {
     /* pi/4 - atan((large - little) / (large + little)) */
     top = sum(large, -little);
@@ -194,35 +194,35 @@ template <typename T> OFFLOAD_MATH pair<T> atan_quotient(T y, T x) {
     above = top.high;
     below = bottom.high;
   }
-  T t = above / below;
-  T t_low = below < power_of_2<T>(of<T>::mantissa + 2 - of<T>::bias)
-                ? T(0)
+  T_ t = above / below;
+  T_ t_low = below < power_of_2<T_>(of<T_>::mantissa + 2 - of<T_>::bias)
+                ? T_(0)
                 : (fma(-t, below, above) + top.low - t * bottom.low) / below;
-  T z = t * t;
-  pair<T> arc = quick_sum(t, fma(t * z, atan_terms(z), t_low));
+  T_ z = t * t;
+  pair<T_> arc = quick_sum(t, fma(t * z, atan_terms(z), t_low));
   if (diagonal) {
-    pair<T> quarter = {half_pi<T>().high / 2, half_pi<T>().low / 2};
-    pair<T> whole = quick_sum(quarter.high, -arc.high);
+    pair<T_> quarter = {half_pi<T_>().high / 2, half_pi<T_>().low / 2};
+    pair<T_> whole = quick_sum(quarter.high, -arc.high);
     arc = quick_sum(whole.high, whole.low + (quarter.low - arc.low));
   }
   if (x < y) {
-    pair<T> whole = quick_sum(half_pi<T>().high, -arc.high);
-    arc = quick_sum(whole.high, whole.low + (half_pi<T>().low - arc.low));
+    pair<T_> whole = quick_sum(half_pi<T_>().high, -arc.high);
+    arc = quick_sum(whole.high, whole.low + (half_pi<T_>().low - arc.low));
   }
   return arc;
 }
-template <typename T> OFFLOAD_MATH T atan(T x) {
+template <typename T_> OFFLOAD_MATH T_ atan(T_ x) {
   OFFLOAD_ROUND_EACH
-  return x != x || x == 0 ? x : signed_as(atan_quotient(size(x), T(1)).high, x);
+  return x != x || x == 0 ? x : signed_as(atan_quotient(size(x), T_(1)).high, x);
 }
-template <typename T> OFFLOAD_MATH T atan2(T y, T x) {
+template <typename T_> OFFLOAD_MATH T_ atan2(T_ y, T_ x) {
   OFFLOAD_ROUND_EACH
   if (x != x || y != y)
     return x + y;
-  pair<T> arc = atan_quotient(size(y), size(x));
-  if (bits(x) >> (sizeof(T) * 8 - 1)) {
-    pair<T> whole = quick_sum(2 * half_pi<T>().high, -arc.high);
-    arc.high = whole.high + (whole.low + (2 * half_pi<T>().low - arc.low));
+  pair<T_> arc = atan_quotient(size(y), size(x));
+  if (bits(x) >> (sizeof(T_) * 8 - 1)) {
+    pair<T_> whole = quick_sum(2 * half_pi<T_>().high, -arc.high);
+    arc.high = whole.high + (whole.low + (2 * half_pi<T_>().low - arc.low));
   }
   return signed_as(arc.high, y);
 }
@@ -239,43 +239,43 @@ OFFLOAD_MATH double asin_terms(double x) {
 }
 
 /* asin(s + low) for s up to 1/2. */
-template <typename T> OFFLOAD_MATH pair<T> asin_small(T s, T low) {
+template <typename T_> OFFLOAD_MATH pair<T_> asin_small(T_ s, T_ low) {
   OFFLOAD_ROUND_EACH
-  T z = s * s;
+  T_ z = s * s;
   return quick_sum(s, fma(s * z, asin_terms(z), low));
 }
 /* asin(sqrt((1 - x) / 2)) for x from 1/2 to 1: half of acos(x). */
-template <typename T> OFFLOAD_MATH pair<T> half_acos(T x) {
+template <typename T_> OFFLOAD_MATH pair<T_> half_acos(T_ x) {
   OFFLOAD_ROUND_EACH
-  T z = (1 - x) / 2, s = root(z);
-  return asin_small(s, z > 0 ? fma(-s, s, z) / (2 * s) : T(0));
+  T_ z = (1 - x) / 2, s = root(z);
+  return asin_small(s, z > 0 ? fma(-s, s, z) / (2 * s) : T_(0));
 }
-template <typename T> OFFLOAD_MATH T asin(T x) {
+template <typename T_> OFFLOAD_MATH T_ asin(T_ x) {
   OFFLOAD_ROUND_EACH
-  T ax = size(x);
+  T_ ax = size(x);
   if (x == 0 || x != x)
     return x;
-  if (ax < T(0.5))
-    return asin_small(x, T(0)).high;
+  if (ax < T_(0.5))
+    return asin_small(x, T_(0)).high;
   if (ax > 1)
-    return nan<T>();
-  pair<T> arc = half_acos(ax), whole = quick_sum(half_pi<T>().high, -2 * arc.high);
-  return signed_as(whole.high + (whole.low + (half_pi<T>().low - 2 * arc.low)), x);
+    return nan<T_>();
+  pair<T_> arc = half_acos(ax), whole = quick_sum(half_pi<T_>().high, -2 * arc.high);
+  return signed_as(whole.high + (whole.low + (half_pi<T_>().low - 2 * arc.low)), x);
 }
-template <typename T> OFFLOAD_MATH T acos(T x) {
+template <typename T_> OFFLOAD_MATH T_ acos(T_ x) {
   OFFLOAD_ROUND_EACH
-  T ax = size(x);
+  T_ ax = size(x);
   if (!(ax <= 1))
-    return x != x ? x : nan<T>();
-  if (ax < T(0.5)) {
-    pair<T> arc = asin_small(x, T(0)), whole = quick_sum(half_pi<T>().high, -arc.high);
-    return whole.high + (whole.low + (half_pi<T>().low - arc.low));
+    return x != x ? x : nan<T_>();
+  if (ax < T_(0.5)) {
+    pair<T_> arc = asin_small(x, T_(0)), whole = quick_sum(half_pi<T_>().high, -arc.high);
+    return whole.high + (whole.low + (half_pi<T_>().low - arc.low));
   }
-  pair<T> arc = half_acos(ax);
+  pair<T_> arc = half_acos(ax);
   if (x > 0)
     return 2 * arc.high;
-  pair<T> whole = quick_sum(half_pi<T>().high, -arc.high);
-  return 2 * (whole.high + (whole.low + (half_pi<T>().low - arc.low)));
+  pair<T_> whole = quick_sum(half_pi<T_>().high, -arc.high);
+  return 2 * (whole.high + (whole.low + (half_pi<T_>().low - arc.low)));
 }
 
 } // namespace offload_math

@@ -20,63 +20,63 @@ OFFLOAD_MATH double exp_terms(double x) {
 }
 
 /* e^(high + low) as a number near 1, and the power of 2 to multiply it with. */
-template <typename T> OFFLOAD_MATH T exp_parts(T high, T low, int &k) {
+template <typename T_> OFFLOAD_MATH T_ exp_parts(T_ high, T_ low, int &k) {
   OFFLOAD_ROUND_EACH
   /* Beyond the limit, the result is infinite or 0; k stays within twice the exponents of T. */
-  T limit = (2 * of<T>::bias - 4) * T(0.69);
-  T bounded = high < -limit ? -limit : high < limit ? high : limit;
-  T n = nearest(bounded * log2_e<T>().high);
+  T_ limit = (2 * of<T_>::bias - 4) * T_(0.69);
+  T_ bounded = high < -limit ? -limit : high < limit ? high : limit;
+  T_ n = nearest(bounded * log2_e<T_>().high);
   k = int(n);
-  T r = fma(-n, short_ln_2<T>().high, bounded);
-  low = (bounded == high ? low : T(0)) - n * short_ln_2<T>().low;
-  pair<T> reduced = quick_sum(r, low);
+  T_ r = fma(-n, short_ln_2<T_>().high, bounded);
+  low = (bounded == high ? low : T_(0)) - n * short_ln_2<T_>().low;
+  pair<T_> reduced = quick_sum(r, low);
   r = reduced.high;
   return 1 + (r + fma(r * r, exp_terms(r), reduced.low));
 }
-template <typename T> OFFLOAD_MATH T exp(T x) {
+template <typename T_> OFFLOAD_MATH T_ exp(T_ x) {
   OFFLOAD_ROUND_EACH
   int k;
-  T m = exp_parts(x, T(0), k);
+  T_ m = exp_parts(x, T_(0), k);
   return x != x ? x : scale(m, k);
 }
 /* base^(n + f) for pairs n + f and base = e^c. */
-template <typename T> OFFLOAD_MATH T exp2_of(T high, T low) {
+template <typename T_> OFFLOAD_MATH T_ exp2_of(T_ high, T_ low) {
   OFFLOAD_ROUND_EACH
-  T limit = T(2 * of<T>::bias - 4);
+  T_ limit = T_(2 * of<T_>::bias - 4);
   if (!(size(high) < limit)) {
     high = high < 0 ? -limit : limit;
     low = 0;
   }
-  T n = nearest(high);
-  pair<T> r = product<T>({high - n, low}, ln_2<T>());
+  T_ n = nearest(high);
+  pair<T_> r = product<T_>({high - n, low}, ln_2<T_>());
   return scale(1 + (r.high + fma(r.high * r.high, exp_terms(r.high), r.low)), int(n));
 }
-template <typename T> OFFLOAD_MATH T exp2(T x) { return x != x ? x : exp2_of(x, T(0)); }
-template <typename T> OFFLOAD_MATH T exp10(T x) {
+template <typename T_> OFFLOAD_MATH T_ exp2(T_ x) { return x != x ? x : exp2_of(x, T_(0)); }
+template <typename T_> OFFLOAD_MATH T_ exp10(T_ x) {
   OFFLOAD_ROUND_EACH
   if (x != x)
     return x;
-  T limit = (2 * of<T>::bias - 4) * T(0.3), bounded = x < -limit ? -limit : x < limit ? x : limit;
-  T n = nearest(bounded * T(3.3219280948873623));
-  T r = fma(-n, short_log10_2<T>().high, bounded);
-  pair<T> t = product<T>(sum(r, -n * short_log10_2<T>().low), ln_10<T>());
+  T_ limit = (2 * of<T_>::bias - 4) * T_(0.3), bounded = x < -limit ? -limit : x < limit ? x : limit;
+  T_ n = nearest(bounded * T_(3.3219280948873623));
+  T_ r = fma(-n, short_log10_2<T_>().high, bounded);
+  pair<T_> t = product<T_>(sum(r, -n * short_log10_2<T_>().low), ln_10<T_>());
   return scale(1 + (t.high + fma(t.high * t.high, exp_terms(t.high), t.low)), int(n));
 }
-template <typename T> OFFLOAD_MATH T expm1(T x) {
+template <typename T_> OFFLOAD_MATH T_ expm1(T_ x) {
   OFFLOAD_ROUND_EACH
-  constexpr int mantissa = of<T>::mantissa;
+  constexpr int mantissa = of<T_>::mantissa;
   if (x != x || x == 0)
     return x;
-  if (x > T((mantissa + 2) * 0.7))
+  if (x > T_((mantissa + 2) * 0.7))
     return exp(x);
-  T bounded = x < T(-(mantissa + 3) * 0.7) ? T(-(mantissa + 3) * 0.7) : x;
-  T n = nearest(bounded * log2_e<T>().high);
-  T r = fma(-n, short_ln_2<T>().high, bounded);
-  pair<T> reduced = quick_sum(r, -n * short_ln_2<T>().low);
-  T rest = fma(reduced.high * reduced.high, exp_terms(reduced.high), reduced.low);
+  T_ bounded = x < T_(-(mantissa + 3) * 0.7) ? T_(-(mantissa + 3) * 0.7) : x;
+  T_ n = nearest(bounded * log2_e<T_>().high);
+  T_ r = fma(-n, short_ln_2<T_>().high, bounded);
+  pair<T_> reduced = quick_sum(r, -n * short_ln_2<T_>().low);
+  T_ rest = fma(reduced.high * reduced.high, exp_terms(reduced.high), reduced.low);
   /* 2^n (1 + r + rest) - 1 */
-  T power = power_of_2<T>(int(n));
-  pair<T> whole = sum(power - 1, power * reduced.high);
+  T_ power = power_of_2<T_>(int(n));
+  pair<T_> whole = sum(power - 1, power * reduced.high);
   return whole.high + fma(power, rest, whole.low);
 }
 
@@ -92,210 +92,210 @@ OFFLOAD_MATH double log_terms(double x) {
 }
 
 /* ln(m + low) for m near 1: 2 artanh((m - 1) / (m + 1)). */
-template <typename T> OFFLOAD_MATH pair<T> log_near_1(T m, T low) {
+template <typename T_> OFFLOAD_MATH pair<T_> log_near_1(T_ m, T_ low) {
   OFFLOAD_ROUND_EACH
-  pair<T> above = quick_sum(m - 1, low), below = sum(m, T(1));
+  pair<T_> above = quick_sum(m - 1, low), below = sum(m, T_(1));
   below.low += low;
-  T s = above.high / below.high;
-  T s_low = (fma(-s, below.high, above.high) - s * below.low + above.low) / below.high;
-  pair<T> square = product(s, s);
+  T_ s = above.high / below.high;
+  T_ s_low = (fma(-s, below.high, above.high) - s * below.low + above.low) / below.high;
+  pair<T_> square = product(s, s);
   square.low = fma(2 * s, s_low, square.low);
-  pair<T> cube = product(product(square, two_thirds<T>()), {s, s_low});
-  T terms = s * square.high * (square.high * log_terms(square.high));
-  pair<T> log = quick_sum(2 * s, cube.high);
-  return quick_sum(log.high, fma(T(2), s_low, log.low + (cube.low + terms)));
+  pair<T_> cube = product(product(square, two_thirds<T_>()), {s, s_low});
+  T_ terms = s * square.high * (square.high * log_terms(square.high));
+  pair<T_> log = quick_sum(2 * s, cube.high);
+  return quick_sum(log.high, fma(T_(2), s_low, log.low + (cube.low + terms)));
 }
 /* Whether the logarithm of x is infinite or NaN; if so, writes it to `x`. */
-template <typename T> OFFLOAD_MATH bool log_is_special(T &x) {
+template <typename T_> OFFLOAD_MATH bool log_is_special(T_ &x) {
   OFFLOAD_ROUND_EACH
-  if (x > 0 && x < infinity<T>())
+  if (x > 0 && x < infinity<T_>())
     return false;
-  x = x == 0 ? -infinity<T>() : x < 0 ? nan<T>() : x;
+  x = x == 0 ? -infinity<T_>() : x < 0 ? nan<T_>() : x;
   return true;
 }
 /* k * unit + log * factor, where `unit` times k is exact. */
-template <typename T> OFFLOAD_MATH pair<T> log_sum(int k, pair<T> unit, pair<T> log) {
+template <typename T_> OFFLOAD_MATH pair<T_> log_sum(int k, pair<T_> unit, pair<T_> log) {
   OFFLOAD_ROUND_EACH
-  pair<T> whole = sum(T(k) * unit.high, log.high);
-  return quick_sum(whole.high, fma(T(k), unit.low, log.low + whole.low));
+  pair<T_> whole = sum(T_(k) * unit.high, log.high);
+  return quick_sum(whole.high, fma(T_(k), unit.low, log.low + whole.low));
 }
-template <typename T> OFFLOAD_MATH T log(T x) {
+template <typename T_> OFFLOAD_MATH T_ log(T_ x) {
   OFFLOAD_ROUND_EACH
   if (log_is_special(x))
     return x;
   int k;
-  T m = split(x, k);
-  return log_sum(k, short_ln_2<T>(), log_near_1(m, T(0))).high;
+  T_ m = split(x, k);
+  return log_sum(k, short_ln_2<T_>(), log_near_1(m, T_(0))).high;
 }
 /* log2 of a positive finite number. */
-template <typename T> OFFLOAD_MATH pair<T> log2_pair(T x) {
+template <typename T_> OFFLOAD_MATH pair<T_> log2_pair(T_ x) {
   OFFLOAD_ROUND_EACH
   int k;
-  T m = split(x, k);
-  return log_sum(k, {T(1), T(0)}, product(log_near_1(m, T(0)), log2_e<T>()));
+  T_ m = split(x, k);
+  return log_sum(k, {T_(1), T_(0)}, product(log_near_1(m, T_(0)), log2_e<T_>()));
 }
-template <typename T> OFFLOAD_MATH T log2(T x) { return log_is_special(x) ? x : log2_pair(x).high; }
-template <typename T> OFFLOAD_MATH T log10(T x) {
+template <typename T_> OFFLOAD_MATH T_ log2(T_ x) { return log_is_special(x) ? x : log2_pair(x).high; }
+template <typename T_> OFFLOAD_MATH T_ log10(T_ x) {
   OFFLOAD_ROUND_EACH
   if (log_is_special(x))
     return x;
   int k;
-  T m = split(x, k);
-  return log_sum(k, short_log10_2<T>(), product(log_near_1(m, T(0)), log10_e<T>())).high;
+  T_ m = split(x, k);
+  return log_sum(k, short_log10_2<T_>(), product(log_near_1(m, T_(0)), log10_e<T_>())).high;
 }
-template <typename T> OFFLOAD_MATH T log1p(T x) {
+template <typename T_> OFFLOAD_MATH T_ log1p(T_ x) {
   OFFLOAD_ROUND_EACH
-  if (size(x) < power_of_2<T>(-of<T>::mantissa - 2))
+  if (size(x) < power_of_2<T_>(-of<T_>::mantissa - 2))
     return x;
-  T one_more = 1 + x;
+  T_ one_more = 1 + x;
   if (log_is_special(one_more))
     return one_more;
-  pair<T> both = sum(T(1), x);
+  pair<T_> both = sum(T_(1), x);
   int k;
-  T m = split(both.high, k);
+  T_ m = split(both.high, k);
   /* The part that was rounded away is scaled like the rest; if k is large, it is negligible. */
-  T low = k < of<T>::mantissa + 2 ? both.low * power_of_2<T>(-k) : T(0);
-  return log_sum(k, short_ln_2<T>(), log_near_1(m, low)).high;
+  T_ low = k < of<T_>::mantissa + 2 ? both.low * power_of_2<T_>(-k) : T_(0);
+  return log_sum(k, short_ln_2<T_>(), log_near_1(m, low)).high;
 }
 
 /* ---- powers and roots ---- */
 
-template <typename T> OFFLOAD_MATH T pow(T x, T y) {
+template <typename T_> OFFLOAD_MATH T_ pow(T_ x, T_ y) {
   OFFLOAD_ROUND_EACH
   if (y == 0 || x == 1)
     return 1;
   if (x != x || y != y)
     return x + y;
   bool whole = nearest(y) == y, odd = whole && nearest(y / 2) != y / 2;
-  T sign = odd && (bits(x) >> (sizeof(T) * 8 - 1)) ? T(-1) : T(1), ax = size(x);
-  if (ax == 0 || ax == infinity<T>())
-    return ((ax == 0) == (y < 0)) ? sign * infinity<T>() : sign * T(0);
-  if (size(y) == infinity<T>())
-    return ax == 1 ? T(1) : ((ax > 1) == (y > 0)) ? infinity<T>() : T(0);
+  T_ sign = odd && (bits(x) >> (sizeof(T_) * 8 - 1)) ? T_(-1) : T_(1), ax = size(x);
+  if (ax == 0 || ax == infinity<T_>())
+    return ((ax == 0) == (y < 0)) ? sign * infinity<T_>() : sign * T_(0);
+  if (size(y) == infinity<T_>())
+    return ax == 1 ? T_(1) : ((ax > 1) == (y > 0)) ? infinity<T_>() : T_(0);
   if (x < 0 && !whole)
-    return nan<T>();
-  pair<T> log = log2_pair(ax);
-  pair<T> exponent = product(log.high, y);
-  return sign * exp2_of(exponent.high, size(exponent.high) < T(4 * of<T>::bias) ? fma(log.low, y, exponent.low) : T(0));
+    return nan<T_>();
+  pair<T_> log = log2_pair(ax);
+  pair<T_> exponent = product(log.high, y);
+  return sign * exp2_of(exponent.high, size(exponent.high) < T_(4 * of<T_>::bias) ? fma(log.low, y, exponent.low) : T_(0));
 }
-template <typename T> OFFLOAD_MATH T cbrt(T x) {
+template <typename T_> OFFLOAD_MATH T_ cbrt(T_ x) {
   OFFLOAD_ROUND_EACH
-  T ax = size(x);
-  if (x == 0 || !(ax < infinity<T>()))
+  T_ ax = size(x);
+  if (x == 0 || !(ax < infinity<T_>()))
     return x;
   int k = 0;
-  if (ax < power_of_2<T>(1 - of<T>::bias)) {
-    k = of<T>::mantissa / 3 + 1;
-    ax *= power_of_2<T>(3 * k);
+  if (ax < power_of_2<T_>(1 - of<T_>::bias)) {
+    k = of<T_>::mantissa / 3 + 1;
+    ax *= power_of_2<T_>(3 * k);
   }
   /* First a third of the exponent, then Halley's steps; each step triples the digits. */
-  constexpr typename of<T>::bits third = sizeof(T) == 4 ? 0x2a5119f2 : 0x2a9f78939b40f945;
-  T r = from_bits<T>(bits(ax) / 3 + third);
-  for (int step = 0; step < (sizeof(T) == 4 ? 2 : 3); ++step) {
-    T ratio = r * r / ax * r;
+  constexpr typename of<T_>::bits third = sizeof(T_) == 4 ? 0x2a5119f2 : 0x2a9f78939b40f945;
+  T_ r = from_bits<T_>(bits(ax) / 3 + third);
+  for (int step = 0; step < (sizeof(T_) == 4 ? 2 : 3); ++step) {
+    T_ ratio = r * r / ax * r;
     r -= r * (ratio - 1) / (2 * ratio + 1);
   }
-  pair<T> square = product(r, r);
-  T rest = fma(square.high, r, -ax) + square.low * r;
+  pair<T_> square = product(r, r);
+  T_ rest = fma(square.high, r, -ax) + square.low * r;
   r -= rest / (3 * square.high);
-  return signed_as(r * power_of_2<T>(-k), x);
+  return signed_as(r * power_of_2<T_>(-k), x);
 }
-template <typename T> OFFLOAD_MATH T hypot(T x, T y) {
+template <typename T_> OFFLOAD_MATH T_ hypot(T_ x, T_ y) {
   OFFLOAD_ROUND_EACH
   x = size(x);
   y = size(y);
-  if (x == infinity<T>() || y == infinity<T>())
-    return infinity<T>();
+  if (x == infinity<T_>() || y == infinity<T_>())
+    return infinity<T_>();
   if (x != x || y != y)
     return x + y;
-  T large = x < y ? y : x, little = x < y ? x : y;
+  T_ large = x < y ? y : x, little = x < y ? x : y;
   if (large == 0)
     return large;
   int k;
   split(large, k);
-  T up = power_of_2<T>(-k / 2), up_2 = power_of_2<T>(-k - -k / 2);
-  pair<T> a = product(large * up * up_2, large * up * up_2), b = product(little * up * up_2, little * up * up_2);
-  pair<T> squares = quick_sum(a.high, b.high);
+  T_ up = power_of_2<T_>(-k / 2), up_2 = power_of_2<T_>(-k - -k / 2);
+  pair<T_> a = product(large * up * up_2, large * up * up_2), b = product(little * up * up_2, little * up * up_2);
+  pair<T_> squares = quick_sum(a.high, b.high);
   squares.low += a.low + b.low;
-  T r = root(squares.high);
+  T_ r = root(squares.high);
   r += (fma(-r, r, squares.high) + squares.low) / (2 * r);
   return scale(r, k);
 }
-template <typename T> OFFLOAD_MATH T rsqrt(T x) {
+template <typename T_> OFFLOAD_MATH T_ rsqrt(T_ x) {
   OFFLOAD_ROUND_EACH
-  if (!(x > 0 && x < infinity<T>()))
+  if (!(x > 0 && x < infinity<T_>()))
     return 1 / root(x);
-  bool tiny = x < power_of_2<T>(1 - of<T>::bias);
+  bool tiny = x < power_of_2<T_>(1 - of<T_>::bias);
   if (tiny)
-    x *= power_of_2<T>(2 * ((of<T>::mantissa + 2) / 2));
-  T r = 1 / root(x);
+    x *= power_of_2<T_>(2 * ((of<T_>::mantissa + 2) / 2));
+  T_ r = 1 / root(x);
   /* One Newton step; the residual has twice the digits. */
-  pair<T> p = product(x, r);
-  r = fma(r * T(0.5), fma(-p.high, r, T(1)) - p.low * r, r);
-  return tiny ? r * power_of_2<T>((of<T>::mantissa + 2) / 2) : r;
+  pair<T_> p = product(x, r);
+  r = fma(r * T_(0.5), fma(-p.high, r, T_(1)) - p.low * r, r);
+  return tiny ? r * power_of_2<T_>((of<T_>::mantissa + 2) / 2) : r;
 }
 
 /* ---- hyperbolic ---- */
 
 /* e^x / 2, which overflows a little later than e^x. */
-template <typename T> OFFLOAD_MATH T half_exp(T x) {
+template <typename T_> OFFLOAD_MATH T_ half_exp(T_ x) {
   OFFLOAD_ROUND_EACH
   int k;
-  T m = exp_parts(x, T(0), k);
+  T_ m = exp_parts(x, T_(0), k);
   return scale(m, k - 1);
 }
-template <typename T> OFFLOAD_MATH T sinh(T x) {
+template <typename T_> OFFLOAD_MATH T_ sinh(T_ x) {
   OFFLOAD_ROUND_EACH
-  T ax = size(x);
+  T_ ax = size(x);
   if (x != x || x == 0)
     return x;
-  if (ax > T(of<T>::mantissa) / 2)
+  if (ax > T_(of<T_>::mantissa) / 2)
     return signed_as(half_exp(ax), x);
-  T e = expm1(ax);
+  T_ e = expm1(ax);
   return signed_as((e + e / (e + 1)) / 2, x);
 }
-template <typename T> OFFLOAD_MATH T cosh(T x) {
+template <typename T_> OFFLOAD_MATH T_ cosh(T_ x) {
   OFFLOAD_ROUND_EACH
-  T ax = size(x);
+  T_ ax = size(x);
   if (x != x)
     return x;
-  T half = half_exp(ax);
-  return ax > T(of<T>::mantissa) / 2 ? half : half + T(0.25) / half;
+  T_ half = half_exp(ax);
+  return ax > T_(of<T_>::mantissa) / 2 ? half : half + T_(0.25) / half;
 }
-template <typename T> OFFLOAD_MATH T tanh(T x) {
+template <typename T_> OFFLOAD_MATH T_ tanh(T_ x) {
   OFFLOAD_ROUND_EACH
-  T ax = size(x);
+  T_ ax = size(x);
   if (x != x || x == 0)
     return x;
-  if (ax > T(of<T>::mantissa) / 2)
-    return signed_as(T(1), x);
-  T e = expm1(2 * ax);
+  if (ax > T_(of<T_>::mantissa) / 2)
+    return signed_as(T_(1), x);
+  T_ e = expm1(2 * ax);
   return signed_as(e / (e + 2), x);
 }
-template <typename T> OFFLOAD_MATH T asinh(T x) {
+template <typename T_> OFFLOAD_MATH T_ asinh(T_ x) {
   OFFLOAD_ROUND_EACH
-  T ax = size(x);
-  if (x == 0 || !(ax < infinity<T>()))
+  T_ ax = size(x);
+  if (x == 0 || !(ax < infinity<T_>()))
     return x;
-  if (ax > power_of_2<T>(of<T>::mantissa / 2 + 2))
-    return signed_as(log(ax) + ln_2<T>().high, x);
-  T square = ax * ax;
+  if (ax > power_of_2<T_>(of<T_>::mantissa / 2 + 2))
+    return signed_as(log(ax) + ln_2<T_>().high, x);
+  T_ square = ax * ax;
   return signed_as(log1p(ax + square / (1 + root(1 + square))), x);
 }
-template <typename T> OFFLOAD_MATH T acosh(T x) {
+template <typename T_> OFFLOAD_MATH T_ acosh(T_ x) {
   OFFLOAD_ROUND_EACH
   if (!(x >= 1))
-    return x != x ? x : nan<T>();
-  if (x > power_of_2<T>(of<T>::mantissa / 2 + 2))
-    return log(x) + ln_2<T>().high;
-  T above = x - 1;
+    return x != x ? x : nan<T_>();
+  if (x > power_of_2<T_>(of<T_>::mantissa / 2 + 2))
+    return log(x) + ln_2<T_>().high;
+  T_ above = x - 1;
   return log1p(above + root(2 * above + above * above));
 }
-template <typename T> OFFLOAD_MATH T atanh(T x) {
+template <typename T_> OFFLOAD_MATH T_ atanh(T_ x) {
   OFFLOAD_ROUND_EACH
-  T ax = size(x);
+  T_ ax = size(x);
   if (!(ax < 1))
-    return ax == 1 ? signed_as(infinity<T>(), x) : x != x ? x : nan<T>();
+    return ax == 1 ? signed_as(infinity<T_>(), x) : x != x ? x : nan<T_>();
   return x == 0 ? x : signed_as(log1p(2 * ax / (1 - ax)) / 2, x);
 }
 
@@ -328,31 +328,31 @@ OFFLOAD_MATH double erfc_terms(double x) {
 }
 
 /* erfc(x) for x from 1/2 on. */
-template <typename T> OFFLOAD_MATH T erfc_large(T x) {
+template <typename T_> OFFLOAD_MATH T_ erfc_large(T_ x) {
   OFFLOAD_ROUND_EACH
   /* From here on, the result is less than the smallest number. */
-  if (x > T(sizeof(T) == 4 ? 10.1 : 27.3))
+  if (x > T_(sizeof(T_) == 4 ? 10.1 : 27.3))
     return 0;
-  constexpr T c = T(sizeof(T) == 4 ? 2 : 3.75);
-  pair<T> square = product(x, x);
+  constexpr T_ c = T_(sizeof(T_) == 4 ? 2 : 3.75);
+  pair<T_> square = product(x, x);
   int k;
-  T m = exp_parts(-square.high, -square.low, k);
+  T_ m = exp_parts(-square.high, -square.low, k);
   return scale(m * erfc_terms((x - c) / (x + c)) / (1 + 2 * x), k);
 }
-template <typename T> OFFLOAD_MATH T erf(T x) {
+template <typename T_> OFFLOAD_MATH T_ erf(T_ x) {
   OFFLOAD_ROUND_EACH
-  T ax = size(x);
+  T_ ax = size(x);
   if (x != x || x == 0)
     return x;
   if (ax < 1)
     return fma(x, erf_terms(x * x), x);
   return signed_as(1 - erfc_large(ax), x);
 }
-template <typename T> OFFLOAD_MATH T erfc(T x) {
+template <typename T_> OFFLOAD_MATH T_ erfc(T_ x) {
   OFFLOAD_ROUND_EACH
   if (x != x)
     return x;
-  if (x < T(0.5))
+  if (x < T_(0.5))
     return x < -1 ? 2 - erfc_large(-x) : 1 - erf(x);
   return erfc_large(x);
 }

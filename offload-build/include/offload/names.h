@@ -104,8 +104,8 @@ typedef long clock_t;
 namespace offload_names {
 template <int> struct no_more {};
 template <> struct no_more<0> {
-  template <typename T> struct as {
-    typedef T type;
+  template <typename T_> struct as {
+    typedef T_ type;
   };
 };
 } // namespace offload_names
@@ -113,13 +113,13 @@ template <> struct no_more<0> {
 /* If a source includes <algorithm>, its functions are preferred to these, which have a parameter pack.  constexpr functions are
  * also device functions. */
 namespace std {
-template <typename T, typename... None>
-constexpr typename offload_names::no_more<sizeof...(None)>::template as<const T &>::type min(const T &a, const T &b,
+template <typename T_, typename... None>
+constexpr typename offload_names::no_more<sizeof...(None)>::template as<const T_ &>::type min(const T_ &a, const T_ &b,
                                                                                             None...) {
   return b < a ? b : a;
 }
-template <typename T, typename... None>
-constexpr typename offload_names::no_more<sizeof...(None)>::template as<const T &>::type max(const T &a, const T &b,
+template <typename T_, typename... None>
+constexpr typename offload_names::no_more<sizeof...(None)>::template as<const T_ &>::type max(const T_ &a, const T_ &b,
                                                                                             None...) {
   return a < b ? b : a;
 }

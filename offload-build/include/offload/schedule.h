@@ -58,7 +58,8 @@ struct offload_cpu_settings {
   uint64_t seed;      /* of a random one */
   /* Receives the numbers of the running block and its running thread, if an order is set; or null. */
   volatile uint64_t *progress;
-  /* Memory for offload_cpu::process_stacks, which all images of the process share; zeroed before the first image gets it. */
+  /* Memory for offload_cpu::process_stacks, and then for process_fibers, which all images of the process share; zeroed before
+   * the first image gets it. */
   void *stacks;
   size_t stacks_size;
   int process; /* the process ID: after a fork, the child makes its own stacks */
@@ -208,7 +209,7 @@ inline void refuse(launch &l, const char *why) {
 #else
 /* Functions that do something only in checked builds: offload/check_hooks.h. */
 namespace check {
-inline void launch_begins(launch &) {}
+inline void launch_begins(launch &, const offload_cpu_settings *) {}
 inline unsigned launch_ended(launch &) { return 0; }
 inline void block_begins(launch &) {}
 inline void block_ended(launch &) {}
@@ -835,7 +836,7 @@ inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first,
 #endif
   }
   l.shared_size = shared_size;
-  check::launch_begins(l);
+  check::launch_begins(l, settings);
   /* The first stack leaves memory for thread-local variables: if none is left for them, the C library ends the program. */
   reserve_first_stack(l);
   if (l.is_refused)

@@ -82,9 +82,9 @@ OFFLOAD_DEVICE int __syncthreads_and(int condition) { return __syncthreads_count
 /* Drivers support atomic instructions only for addresses that are known to be in the device's memory or in the block's:
  * `operation` gets such an address.  A runtime for CPUs accepts each address as both kinds.  Its instructions for the block's
  * memory are not atomic for other blocks, so the device's memory is tested first. */
-template <typename T, typename F> OFFLOAD_DEVICE auto offload_placed(T *address, F operation) {
-  typedef __attribute__((address_space(1))) T global;
-  typedef __attribute__((address_space(3))) T local;
+template <typename T_, typename F_> OFFLOAD_DEVICE auto offload_placed(T_ *address, F_ operation) {
+  typedef __attribute__((address_space(1))) T_ global;
+  typedef __attribute__((address_space(3))) T_ local;
   enum { workgroup = 4, cross_workgroup = 5 };
   if (auto *place = __builtin_spirv_generic_cast_to_ptr_explicit(address, cross_workgroup))
     return operation((global *)place);

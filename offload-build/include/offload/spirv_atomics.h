@@ -51,7 +51,7 @@ OFFLOAD_BUILTIN int semantics_of_read(int order) {
   return semantics(order == __ATOMIC_RELEASE ? __ATOMIC_RELAXED : order == __ATOMIC_ACQ_REL ? __ATOMIC_ACQUIRE : order);
 }
 
-template <typename T, typename F> OFFLOAD_BUILTIN T update(volatile T *at, F f, int order, int scope);
+template <typename T_, typename F_> OFFLOAD_BUILTIN T_ update(volatile T_ *at, F_ f, int order, int scope);
 
 /* The integer type for the bits of a number, by its size, and its loads and stores.  Scopes have the same numbers in SPIR-V. */
 template <int size> struct bits {

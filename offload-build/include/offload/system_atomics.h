@@ -9,29 +9,29 @@
 namespace offload_atomic {
 
 /* Replaces the old value by f(old). */
-template <typename T, typename F> OFFLOAD_DEVICE T update_system(T *address, F f) {
-  typedef typename bits_of<sizeof(T)>::type word;
-  static_assert(sizeof(T) == sizeof(word), "an atomic function for the system takes 4 or 8 bytes");
+template <typename T_, typename F_> OFFLOAD_DEVICE T_ update_system(T_ *address, F_ f) {
+  typedef typename bits_of<sizeof(T_)>::type word;
+  static_assert(sizeof(T_) == sizeof(word), "an atomic function for the system takes 4 or 8 bytes");
   word *place = reinterpret_cast<word *>(address), old = __atomic_load_n(place, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(place, &old, offload_bits::as<word>(T(f(offload_bits::as<T>(old)))), false,
+  while (!__atomic_compare_exchange_n(place, &old, offload_bits::as<word>(T_(f(offload_bits::as<T_>(old)))), false,
                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
     ;
-  return offload_bits::as<T>(old);
+  return offload_bits::as<T_>(old);
 }
 
 } // namespace offload_atomic
 
-#define OFFLOAD_VALUE typename offload_atomic::same<T>::type
+#define OFFLOAD_VALUE typename offload_atomic::same<T_>::type
 #define OFFLOAD_SYSTEM(name, result)                                                                                   \
-  template <typename T> OFFLOAD_DEVICE T name##_system(T *address, OFFLOAD_VALUE value) {                              \
-    return offload_atomic::update_system(address, [=](T old) { return result; });                                      \
+  template <typename T_> OFFLOAD_DEVICE T_ name##_system(T_ *address, OFFLOAD_VALUE value) {                           \
+    return offload_atomic::update_system(address, [=](T_ old) { return result; });                                     \
   }
 #define OFFLOAD_SYSTEM_INTEGER(name, operation, result)                                                                \
-  template <typename T> OFFLOAD_DEVICE T name##_system(T *address, OFFLOAD_VALUE value) {                              \
-    if constexpr (offload_atomic::number<T>::is_integer)                                                               \
+  template <typename T_> OFFLOAD_DEVICE T_ name##_system(T_ *address, OFFLOAD_VALUE value) {                           \
+    if constexpr (offload_atomic::number<T_>::is_integer)                                                              \
       return operation(address, value, __ATOMIC_RELAXED);                                                              \
     else                                                                                                               \
-      return offload_atomic::update_system(address, [=](T old) { return result; });                                    \
+      return offload_atomic::update_system(address, [=](T_ old) { return result; });                                   \
   }
 OFFLOAD_SYSTEM_INTEGER(atomicAdd, __atomic_fetch_add, old + value)
 OFFLOAD_SYSTEM_INTEGER(atomicSub, __atomic_fetch_sub, old - value)
@@ -43,7 +43,7 @@ OFFLOAD_SYSTEM(atomicOr, old | value)
 OFFLOAD_SYSTEM(atomicXor, old ^ value)
 OFFLOAD_SYSTEM(atomicInc, old >= value ? 0 : old + 1)
 OFFLOAD_SYSTEM(atomicDec, old == 0 || old > value ? value : old - 1)
-template <typename T> OFFLOAD_DEVICE T atomicCAS_system(T *address, OFFLOAD_VALUE expected, OFFLOAD_VALUE desired) {
+template <typename T_> OFFLOAD_DEVICE T_ atomicCAS_system(T_ *address, OFFLOAD_VALUE expected, OFFLOAD_VALUE desired) {
   __atomic_compare_exchange_n(address, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   return expected;
 }

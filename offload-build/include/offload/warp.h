@@ -27,8 +27,8 @@
 #endif
 struct offload_mask {
   offload_lanes lanes;
-  template <typename T>
-  constexpr offload_mask(T mask)
+  template <typename T_>
+  constexpr offload_mask(T_ mask)
 #if defined(OFFLOAD_HALF) && defined(__clang__)
       __attribute__((diagnose_if(__is_same(decltype(+mask), unsigned) && (!__builtin_constant_p(mask) || mask >> 31),
                                  OFFLOAD_HALF, "warning")))
@@ -127,22 +127,22 @@ OFFLOAD_DEVICE word word_of(offload_warp_function function, offload_lanes mask, 
 #endif
 }
 
-template <typename T>
-OFFLOAD_DEVICE T value_of(offload_warp_function function, offload_lanes mask, T value,
+template <typename T_>
+OFFLOAD_DEVICE T_ value_of(offload_warp_function function, offload_lanes mask, T_ value,
                           unsigned source OFFLOAD_AND_PLACE) {
-  static_assert(sizeof(T) <= 8, "lanes exchange values of at most 8 bytes");
-  word words[(sizeof(T) + sizeof(word) - 1) / sizeof(word)] = {};
-  __builtin_memcpy(words, &value, sizeof(T));
+  static_assert(sizeof(T_) <= 8, "lanes exchange values of at most 8 bytes");
+  word words[(sizeof(T_) + sizeof(word) - 1) / sizeof(word)] = {};
+  __builtin_memcpy(words, &value, sizeof(T_));
   for (word &each : words)
     each = word_of(function, mask, each, source OFFLOAD_ITS_PLACE);
-  __builtin_memcpy(&value, words, sizeof(T));
+  __builtin_memcpy(&value, words, sizeof(T_));
   return value;
 }
 
-template <typename T> OFFLOAD_DEVICE bool has_same_bits(T a, T b) {
-  unsigned char as[sizeof(T)], bs[sizeof(T)], differ = 0;
-  __builtin_memcpy(as, &a, sizeof(T)), __builtin_memcpy(bs, &b, sizeof(T));
-  for (unsigned at = 0; at != sizeof(T); ++at)
+template <typename T_> OFFLOAD_DEVICE bool has_same_bits(T_ a, T_ b) {
+  unsigned char as[sizeof(T_)], bs[sizeof(T_)], differ = 0;
+  __builtin_memcpy(as, &a, sizeof(T_)), __builtin_memcpy(bs, &b, sizeof(T_));
+  for (unsigned at = 0; at != sizeof(T_); ++at)
     differ |= as[at] ^ bs[at];
   return differ == 0;
 }
@@ -152,35 +152,35 @@ template <typename T> OFFLOAD_DEVICE bool has_same_bits(T a, T b) {
 /* The warp is divided into groups of `width` lanes, a power of two.  A lane whose source is outside its group gets its own
  * value back. */
 
-template <typename T>
-OFFLOAD_DEVICE T __shfl_sync(offload_mask mask, T value, int source, int width = warpSize OFFLOAD_AND_PLACE) {
+template <typename T_>
+OFFLOAD_DEVICE T_ __shfl_sync(offload_mask mask, T_ value, int source, int width = warpSize OFFLOAD_AND_PLACE) {
   unsigned lane = offload_lane(), group = unsigned(width) - 1;
   source = int((lane & ~group) | (unsigned(source) & group));
   return offload_warp::value_of(offload_warp_function::shfl, mask, value, unsigned(source) OFFLOAD_ITS_PLACE);
 }
-template <typename T>
-OFFLOAD_DEVICE T __shfl_up_sync(offload_mask mask, T value, unsigned by, int width = warpSize OFFLOAD_AND_PLACE) {
+template <typename T_>
+OFFLOAD_DEVICE T_ __shfl_up_sync(offload_mask mask, T_ value, unsigned by, int width = warpSize OFFLOAD_AND_PLACE) {
   unsigned lane = offload_lane(), group = unsigned(width) - 1;
   unsigned source = (lane & group) >= by ? lane - by : lane;
   return offload_warp::value_of(offload_warp_function::shfl_up, mask, value, source OFFLOAD_ITS_PLACE);
 }
-template <typename T>
-OFFLOAD_DEVICE T __shfl_down_sync(offload_mask mask, T value, unsigned by, int width = warpSize OFFLOAD_AND_PLACE) {
+template <typename T_>
+OFFLOAD_DEVICE T_ __shfl_down_sync(offload_mask mask, T_ value, unsigned by, int width = warpSize OFFLOAD_AND_PLACE) {
   unsigned lane = offload_lane(), group = unsigned(width) - 1;
   unsigned source = by <= group - (lane & group) ? lane + by : lane;
   return offload_warp::value_of(offload_warp_function::shfl_down, mask, value, source OFFLOAD_ITS_PLACE);
 }
 /* This one can also read lanes of earlier groups. */
-template <typename T>
-OFFLOAD_DEVICE T __shfl_xor_sync(offload_mask mask, T value, int by, int width = warpSize OFFLOAD_AND_PLACE) {
+template <typename T_>
+OFFLOAD_DEVICE T_ __shfl_xor_sync(offload_mask mask, T_ value, int by, int width = warpSize OFFLOAD_AND_PLACE) {
   unsigned lane = offload_lane(), group = unsigned(width) - 1, source = lane ^ unsigned(by);
   source = source <= (lane | group) ? source : lane;
   return offload_warp::value_of(offload_warp_function::shfl_xor, mask, value, source OFFLOAD_ITS_PLACE);
 }
 
 /* Return the lanes that pass the same bits (any); the whole mask if all lanes do, otherwise 0 (all). */
-template <typename T>
-OFFLOAD_DEVICE offload_lanes __match_any_sync(offload_mask mask, T value OFFLOAD_AND_PLACE) {
+template <typename T_>
+OFFLOAD_DEVICE offload_lanes __match_any_sync(offload_mask mask, T_ value OFFLOAD_AND_PLACE) {
   offload_lanes mine = 0;
   for (offload_lanes left = mask; left != 0;) {
     int first = __builtin_ctzll(left);
@@ -192,34 +192,34 @@ OFFLOAD_DEVICE offload_lanes __match_any_sync(offload_mask mask, T value OFFLOAD
   }
   return mine;
 }
-template <typename T>
-OFFLOAD_DEVICE offload_lanes __match_all_sync(offload_mask mask, T value, int *is_same OFFLOAD_AND_PLACE) {
-  T first = __shfl_sync(mask, value, __builtin_ctzll(mask), warpSize OFFLOAD_ITS_PLACE);
+template <typename T_>
+OFFLOAD_DEVICE offload_lanes __match_all_sync(offload_mask mask, T_ value, int *is_same OFFLOAD_AND_PLACE) {
+  T_ first = __shfl_sync(mask, value, __builtin_ctzll(mask), warpSize OFFLOAD_ITS_PLACE);
   *is_same = __all_sync(mask, offload_warp::has_same_bits(first, value) OFFLOAD_ITS_PLACE);
   return *is_same ? mask.lanes : 0;
 }
 
 namespace offload_warp {
 /* Combines the values of the lanes, in order.  All lanes of the mask get the result. */
-template <typename T, typename F>
-OFFLOAD_DEVICE T reduced(offload_lanes mask, T value, F f OFFLOAD_AND_PLACE) {
+template <typename T_, typename F_>
+OFFLOAD_DEVICE T_ reduced(offload_lanes mask, T_ value, F_ f OFFLOAD_AND_PLACE) {
   unsigned long long left = mask;
-  T all = __shfl_sync(mask, value, __builtin_ctzll(left), warpSize OFFLOAD_ITS_PLACE);
+  T_ all = __shfl_sync(mask, value, __builtin_ctzll(left), warpSize OFFLOAD_ITS_PLACE);
   while ((left &= left - 1) != 0)
     all = f(all, __shfl_sync(mask, value, __builtin_ctzll(left), warpSize OFFLOAD_ITS_PLACE));
   return all;
 }
 } // namespace offload_warp
 #define OFFLOAD_REDUCE(name, result)                                                                                   \
-  template <typename T> OFFLOAD_DEVICE T name(offload_mask mask, T value OFFLOAD_AND_PLACE) {                          \
-    return offload_warp::reduced(mask, value, [](T a, T b) { return result; } OFFLOAD_ITS_PLACE);                      \
+  template <typename T_> OFFLOAD_DEVICE T_ name(offload_mask mask, T_ value OFFLOAD_AND_PLACE) {                       \
+    return offload_warp::reduced(mask, value, [](T_ a, T_ b) { return result; } OFFLOAD_ITS_PLACE);                    \
   }
-OFFLOAD_REDUCE(__reduce_add_sync, T(a + b))
+OFFLOAD_REDUCE(__reduce_add_sync, T_(a + b))
 OFFLOAD_REDUCE(__reduce_min_sync, b < a ? b : a)
 OFFLOAD_REDUCE(__reduce_max_sync, a < b ? b : a)
-OFFLOAD_REDUCE(__reduce_and_sync, T(a & b))
-OFFLOAD_REDUCE(__reduce_or_sync, T(a | b))
-OFFLOAD_REDUCE(__reduce_xor_sync, T(a ^ b))
+OFFLOAD_REDUCE(__reduce_and_sync, T_(a & b))
+OFFLOAD_REDUCE(__reduce_or_sync, T_(a | b))
+OFFLOAD_REDUCE(__reduce_xor_sync, T_(a ^ b))
 #undef OFFLOAD_REDUCE
 
 #endif

@@ -1,4 +1,4 @@
-//! The sources and targets of a build: the first methods of [`Build`] that a build script calls.
+//! The methods of [`Build`] for sources and targets, which build scripts call before the others.
 //! rustdoc lists them first because this module is declared before the other modules with methods.
 
 use super::Build;
@@ -39,7 +39,7 @@ impl Build {
     /// Cargo compiles the crate, a `no_std` library, for each target. Its kernels take numbers and
     /// pointers, and the program calls them through the functions that `include_kernels!`
     /// generates. For GPUs, the build uses the toolchain that the crate's `rust-toolchain.toml`
-    /// names, otherwise rustup's `nightly`. The toolchain needs the component `rust-src`.
+    /// names, otherwise rustup's `nightly`. The toolchain needs the `rust-src` component.
     /// `OFFLOAD_RUSTC` selects a different rustc. For the CPU, the build uses the program's own
     /// toolchain. The build passes flags from build.rs to rustc. For more, see the guide's page
     /// `rust.md`.
@@ -69,7 +69,7 @@ impl Build {
 
     /// Adds sources as separate modules.
     ///
-    /// Each module gets the name of its file, without folder and extension.
+    /// Each module is named after its file, without folder and extension.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -177,10 +177,10 @@ impl Build {
         self
     }
 
-    /// Adds targets that are built only if no other list has targets.
+    /// Adds targets that are built only if no other list contains any.
     ///
-    /// [`Build::arch`] and `OFFLOAD_ARCH` take precedence over this list. So do the variables in
-    /// which users of other programs name their GPUs, such as `CUDAARCHS` and `AMDGPU_TARGETS`.
+    /// [`Build::arch`], `OFFLOAD_ARCH`, and the variables in which users of other programs name
+    /// their GPUs, such as `CUDAARCHS` and `AMDGPU_TARGETS`, take precedence over this list.
     ///
     /// ```no_run
     /// // CUDA_COMPUTE_CAP=90 builds for sm_90. Without such a variable, the GPUs of this machine and PTX are built.
@@ -190,8 +190,8 @@ impl Build {
     ///     .compile("saxpy");
     /// ```
     ///
-    /// On a machine without a GPU, a warning reports that `native` is left out of this list. If
-    /// `native` is the only target in the list, that is an error.
+    /// On a machine without a GPU, the build prints a warning and leaves `native` out of this list.
+    /// If `native` is the only target in the list, the build fails.
     pub fn default_archs<S: Into<String>>(
         &mut self,
         archs: impl IntoIterator<Item = S>,
@@ -223,9 +223,9 @@ impl Build {
     ///
     /// | selector | targets |
     /// |---|---|
-    /// | `amd`, `nvidia`, `intel`, `cpu` | all of this kind |
-    /// | `sm_90a`, `compute_80` | this one |
-    /// | `gfx90a` | this one, also with features: `gfx90a:xnack-` |
+    /// | `amd`, `nvidia`, `intel`, `cpu` | all targets of this kind |
+    /// | `sm_90a`, `compute_80` | exactly this target |
+    /// | `gfx90a` | this target, with or without features: `gfx90a:xnack-` |
     /// | `>=sm_80` | NVIDIA targets, machine code and PTX, of compute capability 8.0 or higher |
     ///
     /// ```no_run
@@ -248,9 +248,9 @@ impl Build {
 
     /// Allows the pack and its modules to have no images if nothing can be built.
     ///
-    /// Nothing can be built if the pack supports none of the targets. The same applies if programs
-    /// for this host cannot embed packs, as on 32-bit systems, WebAssembly and iOS. Programs that
-    /// embed an empty pack still compile. The pack's `select` reports why it has no images.
+    /// Nothing can be built if the pack supports none of the targets, or if programs for this host
+    /// cannot embed packs, as on 32-bit systems, WebAssembly and iOS. Programs that embed an empty
+    /// pack still compile. The pack's `select` reports why it has no images.
     ///
     /// ```no_run
     /// offload_build::Build::new()
@@ -270,7 +270,7 @@ impl Build {
         self
     }
 
-    /// Compresses each module of the pack with zstd. This needs the `compression` feature.
+    /// Compresses each module of the pack with zstd, which needs the `compression` feature.
     ///
     /// The program needs the `zstd` feature of the crate `offload-gpu`. In the program, the pack's
     /// type is `KernelPack<Compressed>`. Call `decompress()` on a selected image to get its bytes.

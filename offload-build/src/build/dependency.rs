@@ -1,6 +1,6 @@
-//! Embeds packs that a different package makes. Cargo metadata contains the pack's path: the build
-//! script of a package with a `links` key prints `key=value`. The build scripts of dependents find
-//! the value as `DEP_<LINKS>_<KEY>`.
+//! Embeds packs that a different package builds. Cargo metadata passes on the pack's path: the
+//! build script of a package with a `links` key prints `key=value`, and the build scripts of
+//! dependents read the value from `DEP_<LINKS>_<KEY>`.
 
 use super::reserved_name::reserve;
 use crate::output::{OutDir, link_or_copy, write_if_changed};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The prefix of the metadata keys for packs. Each value is the path of a pack's index.
 const KEY: &str = "offload_pack_";
 
-/// Makes a dependency's pack a pack of this package, so that `include_offload!` finds it.
+/// Imports a dependency's pack into this package, so that `include_offload!` finds it.
 ///
 /// `links` is the value of `links` in the dependency's `Cargo.toml`, and `pack` is the name that
 /// the dependency passes to [`Build::compile`](crate::Build::compile).
@@ -83,7 +83,7 @@ fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
 /// Returns the error for a pack that the dependency does not offer.
 #[inline]
 fn none(links: &str, pack: &str, cargo: &Cargo) -> Error {
-    // Cargo converts the keys to capitals, but the path of the index contains the original name.
+    // Cargo uppercases the keys, but the path of the index contains the original name.
     let stem = |path: &String| {
         Path::new(path).file_stem().map(|stem| format!("\"{}\"", stem.to_string_lossy()))
     };

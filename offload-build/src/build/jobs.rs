@@ -53,15 +53,15 @@ pub(super) struct MadeModule<'a> {
     pub(super) described: Described,
 }
 
-/// An image, with the files that it was made from.
+/// An image and its input files.
 #[derive(Debug)]
 pub(super) struct MadeImage {
     pub(super) image: Image,
     pub(super) inputs: Inputs,
 }
 
-/// A target whose image this machine cannot make: the missing tool, and the reason why there is no
-/// prebuilt image.
+/// A target whose image this machine cannot build, with the missing tool and the reason why there
+/// is no prebuilt image.
 pub(super) type Failure<'a> = (&'a Target, MissingTool, String);
 
 impl Source {
@@ -80,8 +80,8 @@ impl Source {
 }
 
 impl<'a> ModuleJob<'a> {
-    /// Decides where each image of a module comes from. Adds to `failures` the targets whose image
-    /// cannot be made.
+    /// Decides where each image of a module comes from. Adds to `failures` the targets whose images
+    /// cannot be built.
     ///
     /// Returns an error if the build must end.
     pub(super) fn decide(
@@ -236,8 +236,8 @@ pub(super) fn announce(run: &Run<'_>, jobs: &[ModuleJob<'_>], folder: &Path) {
 impl MadeModule<'_> {
     /// Checks that the images contain the kernels that build.rs requires.
     ///
-    /// Returns an error that names every image without a required kernel, and lists the kernels in
-    /// the image.
+    /// The error names every image that lacks a required kernel, and lists the kernels that it
+    /// contains.
     pub(super) fn check_kernels(&self) -> Result<(), Error> {
         let mut lines = Vec::new();
         let for_gpus = self.images.iter().filter(|it| it.image.target.is_gpu());

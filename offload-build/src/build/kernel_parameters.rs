@@ -2,10 +2,10 @@
 //!
 //! If a module is only for the CPU, clang reads its sources as C++ for the host, even if a
 //! different compiler makes the image. If clang rejects the source, the build still succeeds, and
-//! the index contains the reason.
+//! the index records the reason.
 //!
-//! If nvcc makes an image, clang reads the sources only on request. If clang rejects a source, the
-//! source's kernels have no signatures, and the build warns.
+//! If nvcc compiles an image, clang reads the sources only on request. If clang rejects a source,
+//! the source's kernels have no signatures, and the build warns.
 
 use super::prebuilt::{self, Prebuilt};
 use super::run::Run;
@@ -21,7 +21,7 @@ use offload_pack::signature::Signatures;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The words with which messages refer to types that clang reads from a source for the CPU.
+/// How messages refer to types that clang reads from a source for the CPU.
 const AS_CLANG_READS: &str = "according to clang";
 
 /// The known signatures of a module's kernels, and the compilations that find the unknown ones.
@@ -29,8 +29,8 @@ const AS_CLANG_READS: &str = "according to clang";
 pub(super) struct Descriptions {
     /// One description for each vendor, if clang can find the signatures for its targets.
     by_clang: Vec<Description>,
-    /// The files that the CPU image's compiler writes to describe the image, and the file that
-    /// stores the signatures read from them.
+    /// The CPU image's description files, which its compiler writes, and the file that stores the
+    /// signatures read from them.
     of_cpu: Option<(Vec<PathBuf>, PathBuf)>,
 }
 
@@ -56,8 +56,8 @@ struct Description {
 }
 
 impl Descriptions {
-    /// Creates the descriptions of a module from the compilations of its images. Each compilation
-    /// comes with the vendor of its target.
+    /// Creates the descriptions of a module from the compilations of its images, each paired with
+    /// its target's vendor.
     pub(super) fn of(run: &Run<'_>, images: &[(Vendor, &Compilation)]) -> Self {
         let mut vendors: Vec<Vendor> = Vec::new();
         let mut this = Self::default();
@@ -146,7 +146,7 @@ impl Description {
         Self { known: known(), is_of_gpus: vendor.is_gpu(), compilation }
     }
 
-    /// Returns the words with which messages refer to the described types.
+    /// Returns how messages refer to the described types.
     fn place(&self) -> String {
         // For the CPU, clang may describe a source that a different compiler compiles.
         let is_read = !self.is_of_gpus && !self.compilation.is_of_crate();
@@ -274,9 +274,8 @@ fn kept(module: &str, output: &OutDir) -> PathBuf {
 
 /// Returns the modules of a pack that is not built, with the known parameters of their kernels.
 ///
-/// The parameters come from an earlier build, or else from the prebuilt set. Even without
-/// compilers, a program that is only checked therefore has the same kernel functions as a built
-/// one.
+/// The parameters come from an earlier build, or else from the prebuilt set. So a program that is
+/// only checked has the same kernel functions as a built one, even without compilers.
 pub(super) fn of_absent(
     pack: &str,
     modules: Vec<AbsentModule>,

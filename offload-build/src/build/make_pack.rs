@@ -66,8 +66,8 @@ impl Run<'_> {
 
     /// Returns the signatures of a module's kernels.
     ///
-    /// They come from clang and, for prebuilt images, from the prebuilt set. This method compares
-    /// them with each other, and with those in the CPU image.
+    /// The signatures from clang and, for prebuilt images, from the prebuilt set are compared with
+    /// each other, and with those in the CPU image.
     ///
     /// If no signatures are known and the images do not name the kernels, returns the reason.
     fn signatures(&self, module: &mut MadeModule<'_>, folder: &Path) -> Result<Signatures, String> {
@@ -106,7 +106,7 @@ impl Run<'_> {
         }
     }
 
-    /// Makes a module's images, but no pack. Prebuilt images do not replace images whose compiler
+    /// Builds a module's images, but no pack. Does not fall back to prebuilt images if a compiler
     /// is missing.
     pub(super) fn make_only_images(&self, module: &PlannedModule) -> Result<(), NotMade> {
         let (mut failures, folder) = (Vec::new(), Path::new(prebuilt::FOLDER));
@@ -124,7 +124,7 @@ impl Run<'_> {
         };
         let refuse = |why: &str| Err(refused(&variable, &value, why));
         match PrebuiltUse::parse(&variable, &value)? {
-            // The set serves all users, so it must be optimized and built for the targets of
+            // The set serves all users, so it must be optimized and built for the targets in
             // build.rs.
             PrebuiltUse::Update if self.cargo.package_var("OFFLOAD_ARCH").is_some() => {
                 refuse("a prebuilt set is made for the targets in build.rs: unset OFFLOAD_ARCH")
@@ -135,7 +135,7 @@ impl Run<'_> {
                  different machines",
             ),
             PrebuiltUse::Update if self.cargo.opt_level == "0" => refuse(
-                "a prebuilt set must be optimized, but this build is not: build with --release",
+                "this build is not optimized, as a prebuilt set must be: build with --release",
             ),
             asked => Ok(asked),
         }

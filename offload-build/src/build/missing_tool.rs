@@ -22,21 +22,20 @@ pub(crate) struct MissingTool {
 }
 
 impl MissingTool {
-    /// Returns the reason for a missing clang. `version` is the oldest clang that supports the
-    /// targets.
+    /// Describes a missing clang. `version` is the oldest clang that supports the targets.
     pub(crate) fn clang(log: &SearchLog, version: u32) -> Self {
         Self::tool("clang", log, Installable::Clang(version))
     }
 
-    /// Returns the reason for a missing ptxas. Without an architecture, the help is for the
-    /// architectures that current versions of ptxas support.
+    /// Describes a missing ptxas. Without an architecture, the help is for the architectures that
+    /// current versions of ptxas support.
     pub(crate) fn ptxas(log: &SearchLog, arch: Option<NvidiaArch>) -> Self {
         let old = arch.is_some_and(|arch| Ptxas::has_dropped(arch.number()));
         Self::tool("ptxas", log, Installable::Ptxas { old, or_ptx: true })
     }
 
-    /// Returns the reason for a ptxas that is missing outside a build, where no prebuilt image can
-    /// be used instead.
+    /// Describes a ptxas that is missing outside a build, where no prebuilt image can be used
+    /// instead.
     pub(crate) fn ptxas_alone(log: &SearchLog) -> Self {
         Self::tool("ptxas", log, Installable::Ptxas { old: false, or_ptx: false })
     }
@@ -49,7 +48,7 @@ impl MissingTool {
         Self::tool("ROCm", log, Installable::Rocm)
     }
 
-    /// Returns the reason for an nvcc without a host compiler.
+    /// Describes an nvcc without a host compiler.
     pub(crate) fn ccbin(nvcc: &Nvcc, why: &str) -> Self {
         let long = format!("{} needs a C++ compiler for the host: {why}", nvcc.path.display());
         Self::lacks(
@@ -63,8 +62,8 @@ impl MissingTool {
         Self { short, long, help: Some(help), kind: ErrorKind::ToolNotFound }
     }
 
-    /// Returns the reason for a kernel crate that is missing from the package. For a GPU, a
-    /// prebuilt image may be used instead. For the CPU, the reason contains a fix for build.rs.
+    /// Describes a kernel crate that is missing from the package. For a GPU, a prebuilt image may
+    /// be used instead. For the CPU, the reason suggests a fix in build.rs.
     pub(crate) fn left_out(manifest: &Path, target: &Target) -> Self {
         let manifest = manifest.display();
         let short = format!("this package does not contain {manifest}");
@@ -82,7 +81,7 @@ impl MissingTool {
         (&self.long, &self.help) == (&other.long, &other.help)
     }
 
-    /// Returns the reason for a missing C++ compiler of the host, which compiles for the CPU.
+    /// Describes a missing C++ compiler for the host, which compiles for the CPU.
     pub(crate) fn cxx(cargo: &Cargo, why: &str) -> Self {
         let long = format!("this target needs a C++ compiler for {}: {why}", cargo.target);
         let short = format!("no C++ compiler for {} was found", cargo.target);
@@ -146,11 +145,11 @@ impl MissingTool {
         Self { short, long, help: None, kind: ErrorKind::ToolFailed }
     }
 
-    /// Returns the reason why clang rejects a command: a flag or the target.
+    /// Describes why clang rejects a command: because of a flag or the target.
     ///
-    /// If clang is too old for the target, the reason contains its version and the required one,
-    /// and the help installs a newer clang. If the target is not in the tables, the reason names
-    /// the closest known target.
+    /// If clang is too old for the target, the reason states its version and the required one, and
+    /// the help installs a newer clang. If the target is not in the tables, the reason names the
+    /// closest known target.
     pub(crate) fn clang_refusal(clang: &Clang, target: &Target, text: &str) -> Self {
         let refusal = Self::refusal(&clang.path, text);
         let path = clang.path.display();
@@ -273,7 +272,7 @@ pub(crate) fn missing(
     let mut message = String::new();
     for (targets, missing, no_prebuilt) in groups {
         message += &format!("no image for {}: {}\n", targets.join(", "), missing.long);
-        // If a compiler rejects a target, the target's name may be misspelt. Without a prebuilt
+        // If a compiler rejects a target, the target's name may be misspelt, so without a prebuilt
         // set, the reason for the missing prebuilt image would not help.
         if set.is_some() || missing.kind != ErrorKind::ToolFailed {
             message += &format!("  and no prebuilt image: {no_prebuilt}\n");
@@ -298,7 +297,7 @@ pub(crate) fn missing(
 }
 
 /// Returns the error for a prebuilt set that does not match the package that Cargo is packaging.
-/// `reasons` contains each reason with the targets that it concerns.
+/// `reasons` lists each reason with its targets.
 pub(crate) fn stale_package(
     reasons: &[(String, Vec<&str>)],
     has_images: bool,

@@ -6,12 +6,12 @@
 //! |---|---|
 //! | `decide` | chooses for each image: keep an earlier one, compile it, or report a missing tool |
 //! | `prebuilt` | replaces an image whose tool is missing |
-//! | `jobs` | follows each module from these decisions to its images; `run` runs the steps |
+//! | `jobs` | turns these decisions into images, module by module; `run` runs the steps |
 //! | `kernel_parameters` | describes the parameters of each module's kernels |
 //!
 //! `static_library` does the same for libraries with host code. `packaging` checks the prebuilt set
-//! while Cargo makes a package. `dependency` offers packs to dependents through Cargo's key
-//! `links`, and finds the packs that a dependency offers.
+//! during `cargo package`. `dependency` offers packs to dependents through Cargo's `links` key, and
+//! finds the packs of dependencies.
 
 mod contents;
 mod decide;
@@ -69,8 +69,8 @@ pub struct Build {
 }
 
 impl Build {
-    /// Compiles the sources, makes the pack, and prints the instructions for Cargo. If the pack
-    /// cannot be made, ends the build script.
+    /// Compiles the sources into a pack, and prints the instructions for Cargo. If the pack cannot
+    /// be built, ends the build script.
     ///
     /// ```no_run
     /// let pack = offload_build::Build::new()
@@ -109,9 +109,9 @@ impl Build {
 
     /// Compiles sources with host and device code to a static library, and tells Cargo to link it.
     ///
-    /// Rust code calls the host functions like any C function (`extern "C"`). These functions
-    /// launch the kernels (`<<<...>>>`). If the library cannot be made, ends the build script with
-    /// the reason.
+    /// Rust code calls the host functions like any C function (`extern "C"`), and the host
+    /// functions launch the kernels (`<<<...>>>`). If the library cannot be built, ends the build
+    /// script with the reason.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};
@@ -148,9 +148,9 @@ impl Build {
 
     /// Like [`Build::compile_static`], but returns an error instead of ending the build script.
     ///
-    /// Returns an error for the reasons listed at [`Build::try_compile`], and if the targets belong
-    /// to several vendors. Flags that request relocatable device code are an error. So is
-    /// [`Build::device_link`] if the compiler cannot link device code.
+    /// Returns an error for the reasons listed at [`Build::try_compile`], if the targets belong to
+    /// several vendors, if flags request relocatable device code, and if [`Build::device_link`] was
+    /// called but the compiler cannot link device code.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};
@@ -209,7 +209,7 @@ impl Build {
         targets::resolve(cargo, tools, &self.archs, self.request.code_object_version, &scope)
     }
 
-    /// Returns the reason why nothing is compiled, if there is one.
+    /// Returns the reason why this build compiles nothing, if there is one.
     fn skips(&self, cargo: &Cargo) -> Result<Option<&'static str>, Error> {
         if cargo.user_var("DOCS_RS").is_some() {
             return Ok(Some("docs.rs has no GPU compilers"));
@@ -236,7 +236,7 @@ impl Build {
         reserve(Product::Pack(name), || self.make_pack(name, cargo))
     }
 
-    /// Makes a pack without images. `why` is the reason why there are none.
+    /// Writes a pack that has no images for the reason `why`.
     fn make_absent(
         &self,
         name: &str,

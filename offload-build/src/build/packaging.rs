@@ -11,7 +11,7 @@ use offload_pack::signature::Signatures;
 use std::path::Path;
 
 impl Run<'_> {
-    /// Checks, while Cargo makes a package, that the prebuilt set matches the package.
+    /// Checks during `cargo package` that the prebuilt set matches the package.
     ///
     /// Returns an error that lists each mismatch and how to fix it.
     pub(crate) fn check_packaged_set(
@@ -58,8 +58,8 @@ impl Run<'_> {
         }
     }
 
-    /// Warns during `cargo package` if the package lacks the file of known kernel parameters. Users
-    /// of the package, and docs.rs, may lack clang and then need the file.
+    /// Warns during `cargo package` if the package lacks the file of known kernel parameters, which
+    /// docs.rs and users without clang need.
     pub(crate) fn check_packaged_signatures(
         &self,
         known: &Signatures,
@@ -83,8 +83,8 @@ impl Run<'_> {
     }
 }
 
-/// Whether the prebuilt set must contain an image for this target. The set must if the target is a
-/// GPU and no source supplies its image.
+/// Whether the prebuilt set must contain an image for this target: it must for a GPU whose image no
+/// source supplies.
 fn is_compiled(module: &PlannedModule, target: &Target) -> bool {
     let is_supplied = |source: &&PlannedSource| match source.recipe(target) {
         Some(Recipe::Supplied) => true,

@@ -1,5 +1,4 @@
-//! Converts between this machine's paths and the names in prebuilt sets, which are the same on
-//! every machine.
+//! Converts between this machine's paths and the machine-independent names in prebuilt sets.
 
 use crate::output::OutDir;
 use crate::toolchain::Cargo;
@@ -17,7 +16,7 @@ pub(crate) struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Replaces this machine's paths in the text with names that are the same on every machine.
+    /// Replaces this machine's paths in the text with machine-independent names.
     pub(super) fn portable(&self, text: &str) -> String {
         // Replace longer paths first, because one folder may contain another.
         let mut folders: Vec<(String, usize)> = Vec::new();
@@ -45,7 +44,7 @@ impl Setting<'_> {
         }
     }
 
-    /// Returns the name without its angle brackets if it is the name of a header of this crate.
+    /// Strips the angle brackets from the name of one of this crate's headers, else returns `None`.
     pub(super) fn header<'n>(&self, name: &'n str) -> Option<&'n str> {
         let header = name.strip_prefix('<')?.strip_suffix('>')?;
         self.output.header_name(&self.output.include().join(header)).is_some().then_some(header)

@@ -20,7 +20,7 @@
 //! signatures c0a1… saxpy.signatures
 //! ```
 //!
-//! A manifest lists this crate's own headers by their names in `#include`, because their paths in
+//! A manifest lists this crate's own headers by their `#include` names, because their paths in
 //! `OUT_DIR` differ on each machine. If build.rs names folders outside the package, the manifest
 //! refers to them by number, as in `<folder 1>`. System headers are not inputs of a set. A
 //! `.gitattributes` file beside the manifests keeps git from changing the files' bytes.
@@ -28,21 +28,21 @@
 //! The lines after the inputs list where compilers looked for files (see `surroundings.rs`).
 //!
 //! A package does not contain its Rust kernel crates, because Cargo leaves out folders with a
-//! `Cargo.toml`. The files of a kernel crate are inputs of the set. So are the files of its path
+//! `Cargo.toml`. The inputs of the set include the files of a kernel crate and of its path
 //! dependencies, which may be outside the package, such as `../shared/src/lib.rs`. These files are
 //! compared only in the package's own builds, where the crates exist.
 //!
 //! A set may contain only the parameters of kernels, without images. If clang is missing, a build
 //! that is only for the CPU uses these parameters under the same conditions as images.
 //!
-//! The build uses an image if build.rs's options are unchanged and every input's bytes are
-//! unchanged. The manifest lists the compiler and the optimization only as information. A machine
-//! that uses the set lacks the compiler, so its version cannot be compared. The listed optimization
-//! is the level in the compilers' options: Cargo's `opt-level` for clang with this crate's header,
-//! and 3 for vendors' compilers. If build.rs sets a level, that level is one of its options and is
-//! therefore compared. Cargo's own level is not compared, so a dev build can use the set of a
-//! release build. This crate's headers are compared only in the package's own builds, because a
-//! published package may be built with a different version of this crate.
+//! The build uses an image if build.rs's options and the bytes of all inputs are unchanged. The
+//! compiler and the optimization in the manifest are only informative. A machine that uses the set
+//! lacks the compiler, so there is no version to compare. The listed optimization is the level in
+//! the compilers' options: Cargo's `opt-level` for clang with this crate's header, and 3 for
+//! vendors' compilers. If build.rs sets a level, that level is one of its options and is therefore
+//! compared. Cargo's own level is not compared, so a dev build can use the set of a release build.
+//! This crate's headers are compared only in the package's own builds, because a published package
+//! may be built with a different version of this crate.
 
 use super::portable::Setting;
 use super::surroundings::{self, Surroundings};
@@ -89,7 +89,7 @@ pub(super) fn refused(variable: &str, value: &str, why: &str) -> Error {
     Error::config(format!("{variable} is '{value}', but {why}"))
 }
 
-/// The folder of the set, unless build.rs names a different one.
+/// The default folder of the set.
 pub(super) const FOLDER: &str = "prebuilt";
 
 const FIRST_LINE: &str = "offload-prebuilt 1";
@@ -104,15 +104,15 @@ pub(crate) struct Prebuilt {
     inputs: Vec<(String, ContentHash)>,
     surroundings: Surroundings,
     images: Vec<(String, ContentHash, String)>,
-    /// The hash and the name of the file with the kernels' parameters, if the set contains one.
+    /// The hash and name of the file with the kernels' parameters, if the set contains one.
     signatures: Option<(ContentHash, String)>,
     /// The result of comparing the set with this build, once known: the reason for a mismatch, or
     /// `None`.
     misfit: OnceCell<Option<String>>,
 }
 
-/// Returns the first absolute path in the options of a manifest, if there is one. Macro values
-/// (`-D`) are text and are not searched.
+/// Returns the first absolute path in the options of a manifest, if there is one. Ignores macro
+/// values (`-D`), which are text.
 fn absolute_path(options: &str) -> Option<&str> {
     for word in options.split(' ') {
         if word.starts_with("-D") {
@@ -135,7 +135,7 @@ pub(super) fn stem(pack: &str, prefix: &str) -> String {
     format!("{pack}.{prefix}").trim_end_matches('.').to_owned()
 }
 
-/// Returns the path of the manifest of a module whose file names start with `stem`.
+/// Returns the path of a module's manifest. `stem` is the start of the module's file names.
 pub(crate) fn manifest_path(folder: &Path, stem: &str) -> PathBuf {
     folder.join(format!("{stem}.manifest"))
 }
@@ -214,8 +214,8 @@ impl Prebuilt {
         &self.compilers
     }
 
-    /// Returns the reason if the set does not match this build because of different options or
-    /// inputs.
+    /// Compares the set's options and inputs with this build's. Returns the reason for a mismatch,
+    /// if there is one.
     fn misfit(&self, setting: &Setting<'_>) -> Option<String> {
         let manifest = self.manifest.display();
         let cargo = setting.cargo;
@@ -261,9 +261,9 @@ impl Prebuilt {
         Some(format!("{why} {manifest} was made"))
     }
 
-    /// Whether an input belongs to a crate that is missing here. `cargo package` leaves out folders
-    /// with a separate manifest. So does `cargo vendor`, which does not mark packages from git as
-    /// packaged. A package may also have been moved away from the neighbouring crates.
+    /// Whether an input belongs to a crate that is missing here. `cargo package` and `cargo vendor`
+    /// leave out folders with a separate manifest, and `cargo vendor` does not mark packages from
+    /// git as packaged. A package may also have been moved away from the neighbouring crates.
     fn is_left_out(&self, input: &str, is_packaged: bool, cargo: &Cargo) -> bool {
         let is_absent = |manifest: &Path| {
             if !self.inputs.iter().any(|(name, _)| Path::new(name) == manifest) {
@@ -304,7 +304,7 @@ impl Prebuilt {
     }
 
     /// Returns the kernels' parameters that the set records, even if the set does not match this
-    /// build. If there are none, the error is the reason.
+    /// build. If there are none, the error says why.
     pub(crate) fn recorded_signatures(&self, cargo: &Cargo) -> Result<Signatures, String> {
         let manifest = self.manifest.display();
         cargo.watch(&self.manifest);
@@ -353,13 +353,13 @@ impl Prebuilt {
     }
 }
 
-/// Returns a file name from a manifest, or `None` if it contains a folder. The file must be in the
-/// set's folder.
+/// Returns a file name from a manifest, or `None` if it contains a folder, because files must be
+/// directly in the set's folder.
 fn file_name(text: &str) -> Option<String> {
     (!text.contains(['/', '\\'])).then(|| text.to_owned())
 }
 
-/// Whether the file would have this hash if it had Unix line endings.
+/// Whether the file would have this hash with Unix line endings.
 fn has_other_line_ends(path: &Path, recorded: ContentHash) -> bool {
     let Ok(text) = fs::read_to_string(path) else { return false };
     ContentHash::of_bytes(text.replace("\r\n", "\n").as_bytes()).is_ok_and(|hash| hash == recorded)
@@ -408,7 +408,7 @@ pub(crate) fn update(
         for input in &made.files {
             let header = setting.output.header_name(&input.path);
             let is_counted = match input.kind {
-                // This crate's headers change images, but not the parameters.
+                // This crate's headers affect images, but not the parameters.
                 InputKind::File => header.is_none() || !images.is_empty(),
                 InputKind::Tree | InputKind::Package => true,
                 InputKind::Variable => surroundings::is_compared(&input.path.to_string_lossy()),

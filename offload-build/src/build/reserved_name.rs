@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 /// The reserved names, each with the kind of its product, such as `pack`.
 static NAMES: Mutex<Vec<(String, &str)>> = Mutex::new(Vec::new());
 
-/// Makes a pack or a static library, and reserves its name, which is also a file name. No other
-/// product can use the name, unless making this product fails.
+/// Makes a pack or a static library, and reserves its name, which is also a file name. If making
+/// the product fails, other products can use the name again.
 pub(crate) fn reserve<T>(
     product: Product<'_>,
     make: impl FnOnce() -> Result<T, Error>,
@@ -62,8 +62,8 @@ fn add(product: Product<'_>) -> Result<&str, Error> {
     Ok(name)
 }
 
-/// Whether a file system or Cargo may treat two names as equal. Cargo converts names in metadata to
-/// capitals, and `-` to `_`.
+/// Whether a file system or Cargo may treat two names as equal. Cargo uppercases names in metadata,
+/// and replaces `-` with `_`.
 fn is_one_name(one: &str, other: &str) -> bool {
     one.replace('-', "_").eq_ignore_ascii_case(&other.replace('-', "_"))
 }

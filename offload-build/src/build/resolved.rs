@@ -17,15 +17,15 @@ pub struct ResolvedTargets {
 
 /// The CUDA toolkit of a build, from [`Build::toolkit_version`](crate::Build::toolkit_version).
 ///
-/// Versions are ordered. A missing toolkit is less than any version.
+/// Versions are ordered. A missing toolkit compares less than any version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToolkitVersion {
     /// The build compiles nothing (see [`Build::is_skipped`](crate::Build::is_skipped)), so it did
     /// not search for nvcc.
     NotAsked,
-    /// There is no nvcc.
+    /// No nvcc was found.
     Missing,
-    /// The major and the minor number of nvcc's version: 13 and 0 for CUDA 13.0.
+    /// nvcc's major and minor version: 13 and 0 for CUDA 13.0.
     Is(u32, u32),
 }
 
@@ -68,9 +68,9 @@ impl Build {
     /// Returns the targets of the build so far, without compiling anything.
     ///
     /// Use the result for `cfg` flags and to choose sources. [`Build::compile`] builds for the same
-    /// targets, unless later calls change them. Such calls are [`Build::arch`],
-    /// [`Build::supports`], and those that add sources or select compilers for one vendor. Ends the
-    /// build script with the reason if the build has no valid list of targets.
+    /// targets, unless later calls change them: [`Build::arch`], [`Build::supports`], and calls
+    /// that add sources or select compilers for one vendor. Ends the build script with the reason
+    /// if the build has no valid list of targets.
     ///
     /// ```no_run
     /// let mut build = offload_build::Build::new();
@@ -124,7 +124,7 @@ impl ResolvedTargets {
     /// Returns the canonical names of the targets, without duplicates, in the order of the list.
     ///
     /// If the build is skipped, the list contains only targets that are known without running a
-    /// tool. In that case, `native`, `all-major` and `all` add no targets.
+    /// tool, so `native`, `all-major` and `all` add no targets.
     pub fn targets(&self) -> impl Iterator<Item = &str> {
         self.targets.iter().map(Target::as_str)
     }

@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// One build of one pack.
+/// One build of a pack or a static library.
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
     pub(crate) request: &'a Request,
@@ -29,8 +29,8 @@ pub(crate) struct Run<'a> {
     pub(super) seen: Seen,
     /// Probe results shared by all modules.
     probed: RefCell<Vec<(String, Option<String>)>>,
-    /// The compilers' messages about sources that they could not describe, each with the output
-    /// file that was not written.
+    /// Compilers' messages about sources that they could not describe, each with the output file
+    /// that is missing as a result.
     pub(super) undescribed: RefCell<Vec<(Option<PathBuf>, String)>>,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs a probe and returns its result, or returns the result of an earlier probe with the same
+    /// Runs a probe and returns its result, or reuses that of an earlier probe with the same
     /// question.
     pub(crate) fn ask(
         &self,
@@ -98,8 +98,8 @@ impl<'a> Run<'a> {
         answer
     }
 
-    /// Runs the steps of these compilations. Returns the time when the steps began, or `None` if
-    /// there are no steps.
+    /// Runs the steps of these compilations, and returns their start time, or `None` if there are
+    /// no steps.
     pub(crate) fn run_steps(
         &self,
         compilations: &[&Compilation],
@@ -122,8 +122,8 @@ impl<'a> Run<'a> {
                     *before += first;
                 }
                 step.module = module;
-                // The errors for one target per module are enough, because other targets mostly
-                // have the same errors.
+                // The errors for one target per module suffice, because other targets mostly repeat
+                // them.
                 step.goes_on = known.is_none() && step.kind.reads_sources();
                 steps.push(step);
             }
@@ -172,8 +172,8 @@ impl<'a> Run<'a> {
 
     /// Shows each compiler warning once.
     ///
-    /// Most warnings are repeated for every target, every source that includes a header, and every
-    /// template instance. `cargo build -vv` shows the rest of the output.
+    /// Compilers repeat most warnings for every target, every source that includes a header, and
+    /// every template instance. `cargo build -vv` shows the rest of the output.
     fn pass_on(&self, printed: &[Printed]) {
         let mut shown: Vec<String> = Vec::new();
         for Printed { output, text, failed } in printed {

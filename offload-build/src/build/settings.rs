@@ -38,10 +38,9 @@ impl Build {
         self
     }
 
-    /// Sets the code object version of AMD images. The default is the compiler's own default (6 in
-    /// clang 22).
+    /// Sets the code object version of AMD images. The default is the compiler's (6 in clang 22).
     ///
-    /// ROCm's runtime supports version 5 since ROCm 5.5, and version 6 since ROCm 6.3. Generic
+    /// ROCm's runtime has supported version 5 since ROCm 5.5, and version 6 since ROCm 6.3. Generic
     /// targets need version 6.
     ///
     /// ```
@@ -84,8 +83,8 @@ impl Build {
         self
     }
 
-    /// Sets how many compilers may run at a time for this pack. The number is at least one. The
-    /// variable `OFFLOAD_JOBS` overrides it.
+    /// Sets how many compilers may run at a time for this pack, at least one. The variable
+    /// `OFFLOAD_JOBS` overrides the number.
     ///
     /// The default is the number that `cargo build -j` allows. Set a lower number for compilers
     /// that need much memory.
@@ -113,7 +112,7 @@ impl Build {
         self
     }
 
-    /// Declares that programs with this pack are linked with the linker script below.
+    /// Declares that programs that embed this pack are linked with the linker script below.
     ///
     /// Without this call, a pack of more than 1.5 GiB is an error with GNU ld for x86-64. The
     /// script places packs after all other sections:
@@ -182,11 +181,11 @@ impl Build {
     ///
     /// | word | means |
     /// |---|---|
-    /// | `"static"` (the default) | the runtime is in the program |
+    /// | `"static"` (the default) | the runtime is linked into the program |
     /// | `"shared"` | the program needs `libcudart.so` to start |
     /// | `"none"` | the program links the runtime itself |
     ///
-    /// Any other word is an error. In a pack, this call is an error. For AMD's GPUs, it has no
+    /// Any other word is an error, and so is this call in a pack. For AMD's GPUs, the call has no
     /// effect.
     ///
     /// ```

@@ -27,7 +27,7 @@ pub(super) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Reads a line. Returns `None` if it is malformed.
+    /// Parses a line. Returns `None` if it is malformed.
     pub(super) fn read_line(&mut self, key: &str, value: &str) -> Option<()> {
         match key {
             "folder" => {
@@ -49,12 +49,12 @@ impl Surroundings {
         Some(())
     }
 
-    /// Returns the start of a message about what has changed. The caller completes the message with
-    /// the manifest's name.
+    /// Returns the start of a message about a change, if there is one. The caller completes the
+    /// message with the manifest's name.
     pub(super) fn change(&self, setting: &Setting<'_>, is_packaged: bool) -> Option<String> {
         let seen = Seen::default();
         for lookup in &self.lookups {
-            // Cargo adds files to a package and leaves others out.
+            // Cargo adds files to a package and leaves others out, so folder listings may differ.
             if lookup.any && is_packaged {
                 continue;
             }
@@ -102,7 +102,7 @@ fn found(lookup: &Lookup, setting: &Setting<'_>, seen: &Seen) -> Vec<String> {
     found
 }
 
-/// Whether a file's name may be that of a header. C++ headers may have no extension.
+/// Whether a file may be a header, judging by its name. C++ headers may have no extension.
 fn is_header(name: &Path) -> bool {
     const EXTENSIONS: [&str; 20] = [
         "h", "hh", "hpp", "hxx", "h++", "cuh", "hip", "inc", "inl", "ipp", "tpp", "tcc", "def",
@@ -120,8 +120,8 @@ fn is_header(name: &Path) -> bool {
     false
 }
 
-/// Whether a set compares an environment variable. The variables that are not compared are set by
-/// Cargo, and depend on the machine and the build.
+/// Whether a set compares an environment variable. Excludes variables that Cargo sets and that
+/// depend on the machine and the build.
 pub(super) fn is_compared(variable: &str) -> bool {
     !matches!(variable, "OUT_DIR" | "TARGET" | "HOST" | "OPT_LEVEL" | "DEBUG")
         && !variable.starts_with("CARGO")
@@ -143,8 +143,8 @@ pub(super) fn write(
             let mut here = Lookup { any: lookup.any, ..Lookup::default() };
             for folder in &lookup.folders {
                 let name = setting.portable(&folder.to_string_lossy());
-                // System folders differ between machines, and other versions of this crate have
-                // different headers.
+                // Omit system folders, which differ between machines, and this crate's headers,
+                // which differ between versions.
                 if !Path::new(&name).is_absolute() && !folder.starts_with(setting.output.include())
                 {
                     let _ = writeln!(lines, "folder {name}");
@@ -168,7 +168,7 @@ pub(super) fn write(
             for file in found(&here, setting, &seen) {
                 let _ = writeln!(lines, "there {file}");
             }
-            // The searches for several targets are often the same.
+            // Several targets often share a search, which is written only once.
             if !written.contains(&lines) {
                 text.push_str(&lines);
                 written.push(lines);

@@ -1,4 +1,4 @@
-//! Tests which targets this machine can build for: builds a small kernel for each target with the
+//! Tests which targets this machine can build for, by building a small kernel for each with the
 //! code that builds packs. A compiler's list of targets is no proof, because the driver accepts
 //! some targets that the backend rejects or crashes on.
 
@@ -16,7 +16,7 @@ const NAME: &str = "trial";
 const KERNEL: &str = "extern \"C\" __global__ void trial(float *x) { x[threadIdx.x] = 1.0f; }\n";
 
 /// A build of small kernels with one of Cargo's profiles. Its files are in `OUT_DIR`, a temporary
-/// folder. Dropping this value removes the folder.
+/// folder that is removed when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Trial<'a> {
     build: Build,

@@ -1,4 +1,4 @@
-//! Makes the command lines with which clang and lld build a code object for AMD's GPUs.
+//! Builds the clang and lld command lines for code objects for AMD's GPUs.
 
 use super::device::{Device, is_bitcode, link_inputs};
 use super::line::Line;
@@ -13,7 +13,7 @@ impl Compilations<'_> {
         let mut compilation = self.compilation("hsaco", &clang.with_lld());
         let target = self.target();
         // Generic targets need `-mcode-object-version`, because older compilers default to a code
-        // object version without these targets.
+        // object version that lacks these targets.
         let generic = amdgpu::is_generic(id.processor()).then_some(amdgpu::FIRST_GENERIC_VERSION);
         let version = self.code_object_version.or(generic).or(self.sdk.code_object_version);
         let device = Device {

@@ -1,22 +1,22 @@
-//! Handles sources that the build writes before a link, from the contents of the objects.
+//! Handles sources that the build generates from the objects just before linking them.
 
 use offload_format::image::{GlobalSymbol, global_symbols};
 use std::fs;
 use std::path::PathBuf;
 
-/// A source that is compiled during a link. The linker's command must be known before the objects
-/// exist, so it names a file of arguments instead of the source.
+/// A source compiled as part of a link. The link command must be known before the objects exist, so
+/// it names an argument file instead of the source.
 #[derive(Debug)]
 pub(super) struct LateSource {
     pub(super) source: PathBuf,
     pub(super) arguments: PathBuf,
-    /// The language of the source, as in the compiler's option `-x`.
+    /// The source's language, as passed to the compiler's `-x` option.
     pub(super) language: &'static str,
 }
 
 impl LateSource {
-    /// Writes the source and the file of arguments. Without a text, the linker gets no source. If
-    /// writing fails, the linker reports the missing files.
+    /// Writes the source and the argument file. Without a text, leaves the argument file empty, so
+    /// that the link has no such source. If writing fails, the linker reports the missing files.
     pub(super) fn write(&self, text: Option<String>) {
         let mut arguments = String::new();
         if let Some(text) = text {
@@ -29,7 +29,7 @@ impl LateSource {
     }
 }
 
-/// Returns the bytes of each object. An unreadable object gives no bytes here, and the linker
+/// Returns the bytes of each object. An unreadable object counts as empty, because the linker
 /// reports it.
 pub(super) fn read(objects: &[PathBuf]) -> Vec<Vec<u8>> {
     objects.iter().map(|object| fs::read(object).unwrap_or_default()).collect()

@@ -1,5 +1,5 @@
-//! Records the inputs of each image. When a build script runs again, it compiles only images whose
-//! inputs changed.
+//! Records the inputs of each image, so that a build script that runs again compiles only images
+//! whose inputs changed.
 //!
 //! Each image has a [record](mod@record) beside it:
 //!
@@ -11,7 +11,7 @@
 //! | `tree`, `package`, `variable` | the hash and the path of a folder that a kernel crate's build script reads, or of a package; the hash and the name of an environment variable |
 //! | `list` | the list of targets, if a file that was read depends on it |
 //! | `folder`, `name` | folders that were searched, and the names that were looked up in them |
-//! | `any`, `found` | whether sources may refer to any file of these folders; a hash of the files found |
+//! | `any`, `found` | whether sources may refer to any file in these folders; a hash of the files found |
 
 use super::Compilation;
 use super::inputs::{Collected, Input, InputKind, Inputs};
@@ -31,7 +31,7 @@ const LIST: &str = "list";
 const FOLDER: &str = "folder";
 const NAME: &str = "name";
 const ANY: &str = "any";
-/// The key of the line after a list of folders and names, with the hash of the files that were
+/// The key of the line that ends a list of folders and names. The line stores the hash of the files
 /// found.
 const FOUND: &str = "found";
 
@@ -43,7 +43,7 @@ pub(crate) struct Made {
     pub(crate) inputs: Inputs,
 }
 
-/// Returns the existing image if the compilation would make the same one.
+/// Returns the existing image if compiling again would produce the same one.
 pub(crate) fn fresh(
     compilation: &Compilation,
     seen: &Seen,
@@ -97,7 +97,7 @@ pub(crate) fn forget(compilation: &Compilation, output: &OutDir) -> Result<(), E
     remove(&compilation.image)
 }
 
-/// Returns the current time of the clock that sets file time stamps.
+/// Returns the current time as the file system records it in time stamps.
 pub(crate) fn file_time(output: &OutDir) -> Result<SystemTime, Error> {
     let path = output.work.join("started");
     fs::write(&path, [])
@@ -112,8 +112,7 @@ pub(crate) struct Before<'a> {
     pub(crate) start: SystemTime,
 }
 
-/// Records an image that the steps have made: reads the dependency files, and writes and returns
-/// the record.
+/// Records a newly built image: reads the dependency files, then writes and returns the record.
 ///
 /// If an input changed after the steps began, writes no record, because the compiler may have read
 /// the old file.
@@ -144,8 +143,8 @@ pub(crate) fn record(
             continue;
         }
         for path in files {
-            // The build generates this file from a source and the source's description. The inputs
-            // of both are recorded.
+            // The build generated this file from a source and the source's description, and records
+            // the inputs of both.
             if path.starts_with(&output.work) {
                 continue;
             }
@@ -177,8 +176,8 @@ pub(crate) fn record(
         }
         lines.push((FOUND.to_owned(), lookup.state(after).to_string()));
     }
-    // Do not check the time stamps of this crate's headers. Only this build writes them, possibly
-    // in the clock tick in which the steps begin.
+    // Do not check this crate's headers for changes: only this build writes them, possibly in the
+    // same clock tick in which the steps begin.
     let mut is_changed = false;
     for input in &inputs.files {
         let is_ours = input.path.starts_with(output.include());
@@ -190,9 +189,9 @@ pub(crate) fn record(
     Ok(Made { image, inputs })
 }
 
-/// Whether a file has detectably changed since before the steps ran. Compares the file's bytes if
-/// they were also read before the steps. Also checks the time stamps of the file and its folders,
-/// because an older file may have been moved to this path.
+/// Whether a file detectably changed after the steps began. If the file was also read before them,
+/// compares its hashes. Also checks the time stamps of the file and its folders, because an older
+/// file may have been moved to this path.
 fn has_changed(
     input: &Input,
     compilation: &Compilation,
@@ -203,8 +202,8 @@ fn has_changed(
         return true;
     }
     let is_newer = |path: &Path| changed(path).is_some_and(|time| time >= before.start);
-    // Skip OUT_DIR and its parent folders, because builds write there. Skip parents of the folders
-    // that build.rs names, because any program may write there.
+    // Skip OUT_DIR and its parents, because builds write there, and the parents of the folders that
+    // build.rs names, because any program may write there.
     let is_ours =
         |folder: &Path| cargo.out_dir.starts_with(folder) || folder.starts_with(&cargo.out_dir);
     let is_in = |folder: &Path| {
@@ -215,7 +214,7 @@ fn has_changed(
         }
         false
     };
-    // The path of `../shared` also begins with the package's folder.
+    // A path through `..`, such as that of `../shared`, also begins with the package's folder.
     let is_of_package =
         |folder: &Path| folder.starts_with(&cargo.manifest_dir) && !folder.ends_with("..");
     let path = cargo.manifest_dir.join(&input.path);

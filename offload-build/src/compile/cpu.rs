@@ -1,6 +1,6 @@
-//! Makes the command lines for the CPU image, a shared object that is plain or has a sanitizer. The
-//! methods that return steps come first. The methods after them each return a command line as one
-//! expression.
+//! Builds the command lines for the CPU image, a shared object that is plain or has a sanitizer.
+//! The methods that return steps come first, followed by those that each return a command line as
+//! one expression.
 
 use super::before_link::{self, LateSource};
 use super::cpu_variables;
@@ -87,8 +87,8 @@ impl Compilations<'_> {
         compilation
     }
 
-    /// Adds the steps that make the objects of an image, in files whose names begin with `name`.
-    /// Returns the step that links the objects, without its output.
+    /// Adds the steps that build an image's objects, in files whose names begin with `name`.
+    /// Returns the step that links the objects, whose output the caller sets.
     fn cpu_image(
         &self,
         compilation: &mut Compilation,
@@ -131,7 +131,7 @@ impl Compilations<'_> {
                         copy: file(&format!("{index}.cpp")),
                     };
                     let line = self.cpu_compile(cxx, source, &with.copy, sanitizer, warnings);
-                    // The step that describes the source is at the position `index`.
+                    // The step at position `index` describes the source.
                     let after = vec![index];
                     let step = add(StepKind::Compile, line, &index.to_string(), after, warnings);
                     let step = step.prepare(move || with.write());
@@ -145,8 +145,8 @@ impl Compilations<'_> {
             }
         }
         if let Some(sanitizer) = sanitizer {
-            // Do not use a compiler launcher, because it cannot detect that the object contains
-            // another image.
+            // If the object embeds another image, do not use a compiler launcher, which cannot
+            // detect that.
             let kind = if inside.is_some() { StepKind::Generate } else { StepKind::Compile };
             let after = inside.map(|_| first - 1).into_iter().collect();
             let line = self.cpu_checks(cxx, of, sanitizer, inside).all(of.map(rust_folder));
@@ -192,7 +192,7 @@ impl Compilations<'_> {
     }
 
     /// Returns a compilation in which clang describes the kernels of the CPU image. clang gets the
-    /// C++ compiler's options, so that conditional code and types match the image. clang may reject
+    /// C++ compiler's options, so that conditional code and types match the image, but may reject
     /// an option or a source that was written for a different compiler.
     pub(crate) fn cpu_described(&self, cxx: &Cxx, clang: &Clang) -> Compilation {
         let mut compilation = self.compilation("so", &[&clang.identity]);
@@ -216,8 +216,8 @@ impl Compilations<'_> {
         compilation
     }
 
-    /// Returns a step that has the compiler emit a source's debug information. The compiler may
-    /// reject the source.
+    /// Returns a step in which a compiler emits a source's debug information, unless it rejects the
+    /// source.
     fn cpu_describing(
         &self,
         compiler: &Path,
@@ -231,14 +231,14 @@ impl Compilations<'_> {
             .env(&cxx.env)
             .output(&self.work(output))
             .depfile(self.work(&format!("{output}.d")), DepfileBy::Driver);
-        // Outside CUDA mode, clang rejects the attribute that marks variables if it is in front of
-        // a lambda's parameters.
+        // Outside CUDA mode, clang rejects the attribute that marks variables if it precedes a
+        // lambda's parameters.
         let otherwise = output.ends_with(".ll").then_some("-DOFFLOAD_DESCRIBE_LAMBDAS");
         Step { otherwise, ..step }
     }
 
-    /// Returns the options with which the C++ compiler compiles a source, before the options for
-    /// its language and for sanitizers.
+    /// Returns the C++ compiler options for a source. The language and sanitizer options follow
+    /// these.
     fn cpu_source(&self, cxx: &Cxx, source: &PlannedSource) -> Line {
         let asked = [&source.options, &self.module.options];
         let level = asked.iter().find_map(|options| options.opt_level);
@@ -249,10 +249,12 @@ impl Compilations<'_> {
         let level = level.or(is_raised.then_some(2));
         common(cxx)
             .words(&DIALECT)
-            // Kernels stay visible despite the first option. With the second option, g++ inlines
+            // Kernels stay visible despite the first option. The second option lets g++ inline
             // kernels into their entries.
             .words(&["-fvisibility=hidden"])
             .when(self.cargo.target.contains("-linux-"), &["-fno-semantic-interposition"])
+            // Otherwise, g++ with `-O1` refuses to pass an always inlined function to another one.
+            .when(cxx.is_gcc(), &["-findirect-inlining"])
             // These options override the earlier options from Cargo's profile.
             .all(level.map(|level| format!("-O{level}").into()))
             .all(debug.map(|debug| if debug { "-g".into() } else { "-g0".into() }))
@@ -274,7 +276,7 @@ impl Compilations<'_> {
         let target = &self.cargo.target;
         let is_known =
             target.starts_with("x86_64-") || target.starts_with("aarch64-") && cxx.is_gcc();
-        // The source includes headers from its own folder.
+        // The source may include headers from its own folder, which is not the copy's.
         let folder = source.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
         // GNU's tools show the file name of the copy, unless clang names the source in DWARF 5.
@@ -307,7 +309,7 @@ impl Compilations<'_> {
         line.words(&["-x", "c++", "-c"]).one(self.output.include().join("offload/rust.cpp"))
     }
 
-    /// Returns the command that compiles the scheduler of a checked image, which contains the image
+    /// Returns the command that compiles the scheduler of a checked image, which embeds the image
     /// `inside`.
     fn cpu_checks(
         &self,
@@ -330,7 +332,7 @@ impl Compilations<'_> {
             .one(self.output.include().join("offload/checks.cpp"))
     }
 
-    /// Returns the options that set the size of the stacks that the scheduler reserves.
+    /// Returns the options that set the size of the scheduler's stacks.
     fn stack_size(&self, of: Option<Crate<'_>>) -> Vec<OsString> {
         let mut defines = self.module.options.define_args();
         if of.is_some() {
@@ -358,11 +360,11 @@ impl Compilations<'_> {
             // g++ always links its C++ library, which kernels seldom use. With this option, the
             // linker drops unused libraries.
             .when(is_for("-linux-"), &["-Wl,--as-needed"])
-            // Without this option, entries call functions of the program instead of kernels with
-            // the same names. For example, the C library has a function `advance`.
+            // Without this option, entries call the program's functions instead of kernels with the
+            // same names, such as the C library's `advance`.
             .when(is_for("-linux-"), &["-Wl,-Bsymbolic-functions"])
-            // With this option, this link fails if a function is undefined. Otherwise, the program
-            // that loads the image would fail.
+            // With this option, an undefined function makes this link fail, not the program that
+            // loads the image.
             .when(is_for("-linux-"), &["-Wl,-z,defs"])
             // Without this option, the image needs DLLs that few machines have, such as
             // libgcc_s_seh-1.dll.
@@ -373,9 +375,9 @@ impl Compilations<'_> {
     }
 }
 
-/// The options with which g++ emits a source's debug information as assembly. They undo options for
-/// other forms of debug information. Without optimization, the location of each parameter shows
-/// whether it is passed by address.
+/// g++'s options for emitting a source's debug information as assembly. They undo options for other
+/// forms of debug information. Without optimization, each parameter's location shows whether the
+/// parameter is passed by address.
 const DESCRIBED_BY_GCC: &[&str] = &[
     "-DOFFLOAD_DESCRIBE",
     "-O0",
@@ -390,7 +392,7 @@ const DESCRIBED_BY_GCC: &[&str] = &[
     "-Wno-psabi",
 ];
 
-/// The options with which clang emits a source's debug information as LLVM IR.
+/// clang's options for emitting a source's debug information as LLVM IR.
 const DESCRIBED_BY_CLANG: &[&str] = &[
     "-DOFFLOAD_DESCRIBE",
     "-emit-llvm",
@@ -400,13 +402,13 @@ const DESCRIBED_BY_CLANG: &[&str] = &[
     "-disable-llvm-passes",
 ];
 
-/// Returns the options for all commands that make an image.
+/// Returns the options that all commands for an image share.
 pub(super) fn common(cxx: &Cxx) -> Line {
     Line::default()
         .all(cxx.args.clone())
         .words(&["-fPIC"])
         // Without this option, all images in a process share equally named static variables of
-        // templates and inline functions. With other compilers, images do not share them.
+        // templates and inline functions, unlike with other compilers.
         .when(cxx.is_gcc(), &["-fno-gnu-unique"])
 }
 
@@ -426,8 +428,8 @@ fn arguments_of(file: &Path) -> OsString {
 }
 
 impl Sanitizer {
-    /// Returns the options for kernels. They come after all options from build.rs. Otherwise, an
-    /// option from build.rs could remove the line information that findings need.
+    /// Returns the options for kernels. They come after all options from build.rs, which could
+    /// otherwise remove the line information that findings need.
     fn of_kernels(&self) -> Line {
         let sees_volatile: &[&str] = match (self.check, self.is_clang) {
             (Check::Races, true) => &["-mllvm", "-tsan-distinguish-volatile"],
@@ -441,7 +443,7 @@ impl Sanitizer {
             // With this option and ASAN_OPTIONS=halt_on_error=0, the program continues after a
             // finding. Otherwise, the first finding ends the program.
             .when(self.checks_memory(), &["-fsanitize-recover=address"])
-            // With these options, volatile accesses are calls to functions in
+            // These options turn volatile accesses into calls to functions in
             // `offload/check_shared.h`.
             .words(sees_volatile)
             // With this option, a finding can show the position of a thread that did not reach a

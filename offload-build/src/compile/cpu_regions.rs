@@ -1,5 +1,5 @@
-//! Makes the two steps in which clang compiles a source for the CPU image. Between these steps, the
-//! build cuts kernels into regions.
+//! Creates the two clang steps that compile a source for the CPU image. Between them, the build
+//! cuts the kernels into regions.
 
 use super::Compilations;
 use super::cpu::common;
@@ -9,10 +9,11 @@ use crate::toolchain::exec::{Step, StepKind};
 use std::ffi::OsString;
 use std::fs;
 
-/// The options with which clang writes LLVM IR for [`regions::cut`]. clang inlines as for GPUs,
-/// with 11 times the threshold for CPUs. It completely unrolls loops with few iterations, so that a
+/// clang's options for emitting the LLVM IR that [`regions::cut`] reads. clang inlines as for GPUs,
+/// with 11 times the threshold for CPUs. It fully unrolls loops with few iterations, so that a
 /// thread keeps a sum in a register. Other loops may be turned (see `regions/turn.rs`). The build
-/// later adds the loops over the threads, which clang then vectorizes. No kernel reads `errno`.
+/// later adds the loops over the threads, which clang then vectorizes. No kernel reads `errno`. These
+/// options, not the source, are why clang ignores a `#pragma unroll`, so hide its warnings.
 const INLINED: &[&str] = &[
     "-DOFFLOAD_CPU_REGIONS",
     "-O1",
@@ -27,6 +28,7 @@ const INLINED: &[&str] = &[
     "-mllvm",
     "-unroll-allow-partial=false",
     "-fno-math-errno",
+    "-Wno-pass-failed",
     "-fdiscard-value-names",
     "-Xclang",
     "-emit-llvm",
@@ -41,20 +43,21 @@ impl Compilations<'_> {
         !cxx.is_gcc() && is_known && level(options).is_some_and(|it| it != "-O0")
     }
 
-    /// Returns the steps that replace the step that compiles a source to an object. `first` is the
-    /// position of the first returned step.
+    /// Splits the step that compiles a source to an object into two. `first` is the position of the
+    /// first returned step.
     pub(super) fn cpu_regions(&self, cxx: &Cxx, step: Step, first: usize) -> [Step; 2] {
         let object = step.output.clone().unwrap_or_default();
         let (inlined, cut) =
             (object.with_extension("inlined.ll"), object.with_extension("regions.ll"));
-        // This step needs no options for sources.
+        // This step compiles IR, so it needs no options for sources.
         let line = common(cxx)
-            // Small inner loops are up to 50% slower if they span two cache lines. If a comparison
-            // has the same result in several threads, the last option moves it out of the loop over
-            // these threads.
+            // Small inner loops are up to 50% slower if they span two cache lines, so align them.
+            // The last option hoists a comparison with the same result in several threads out of
+            // the loop over these threads.
             .words(&[
                 "-Wno-unused-command-line-argument",
                 "-Wno-override-module",
+                "-Wno-pass-failed",
                 "-falign-loops=32",
                 "-mllvm",
                 "-enable-nontrivial-unswitch",

@@ -1,26 +1,25 @@
 //! Lists the variables of kernels in CPU images.
 //!
-//! All symbols of an image except its kernels are hidden. Otherwise, the linker could confuse an
-//! exported variable with one in another library, and code that uses the variable would be slower.
-//! The image therefore exports a list of its variables, through which programs find them. Before
-//! the link, the build reads the variables' names from the objects, and writes the list as
-//! assembly.
+//! All symbols of an image except its kernels are hidden. If variables were exported, the linker
+//! could confuse one with a variable of another library, and accesses would be slower. The image
+//! therefore exports a list of its variables, through which programs find them. Before linking, the
+//! build reads the variables' names from the objects, and emits the list as assembly.
 
 use offload_format::image::GlobalSymbol;
 use std::fmt::Write;
 
-/// The symbol of the list. Each entry contains the address of a variable's name, the variable's
-/// address, and its size. An entry of zeros ends the list.
+/// The symbol of the list. Each entry holds the address of a variable's name, the variable's
+/// address, and its size. An all-zero entry ends the list.
 const LIST: &str = "offload_cpu_variables";
 
 /// The prefix of the names in this crate's headers.
 const OURS: &str = "offload_cpu";
 
-/// Prefixes of names that compilers generate: tables and types of classes, guards of variables, and
-/// clang's descriptions of thread-local variables.
+/// Prefixes of compiler-generated names: vtables and type information, guard variables, and clang's
+/// descriptors of thread-local variables.
 const OF_COMPILERS: [&str; 3] = ["_ZT", "_ZGV", "__emutls_"];
 
-/// Returns, as assembly, the list of the variables among these symbols of an image's objects.
+/// Returns the assembly for the list of the variables among these symbols of an image's objects.
 /// Returns `None` if there are no variables.
 pub(super) fn source(symbols: &[GlobalSymbol<'_>]) -> Option<String> {
     // Sorted by name. If several objects define a variable, the last size is used.

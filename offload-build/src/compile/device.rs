@@ -1,6 +1,5 @@
-//! Makes the command lines with which clang compiles sources for a GPU. Each recipe for a source is
-//! one expression. The later steps are in the vendor's file (`amdgpu.rs`, `nvidia.rs` or
-//! `intel.rs`).
+//! Builds the clang command lines that compile sources for a GPU. Each recipe for a source is one
+//! expression. The later steps are in the vendor's file (`amdgpu.rs`, `nvidia.rs` or `intel.rs`).
 
 use super::lanes;
 use super::line::Line;
@@ -28,7 +27,7 @@ pub(super) struct Device {
     pub(super) describe: &'static [&'static str],
     /// Additional options for sources with this crate's header.
     pub(super) without_sdk: &'static [&'static str],
-    /// Whether the code is for ptxas. ptxas does not optimize PTX whose debug information contains
+    /// Whether the code is for ptxas, which does not optimize PTX whose debug information contains
     /// more than line directives.
     pub(super) is_for_ptxas: bool,
     /// Whether a warp has 64 lanes unless an option in build.rs changes the number.
@@ -36,7 +35,7 @@ pub(super) struct Device {
 }
 
 impl Compilations<'_> {
-    /// Adds a step for each source, and returns the files that the steps write.
+    /// Adds a step for each source, and returns the steps' output files.
     pub(super) fn compile_device(
         &self,
         compilation: &mut Compilation,
@@ -50,8 +49,8 @@ impl Compilations<'_> {
                 (source.recipe(self.target()), self.source_args(source));
             let is_by_nvcc = recipe == Some(Recipe::Nvcc);
             if is_by_nvcc {
-                // nvcc makes the image from this source. clang only describes the kernels, with the
-                // toolkit's headers.
+                // nvcc compiles this source for the image. clang only describes the kernels, using
+                // the toolkit's headers.
                 recipe = Some(Recipe::Offload(Dialect::Cuda, Headers::Cuda));
                 of_build_script = nvcc::for_clang(of_build_script);
             }
@@ -125,15 +124,15 @@ impl Compilations<'_> {
             }
             if device.is_for_ptxas && matches!(recipe, Some(Recipe::Direct(..))) {
                 let ir = self.work(&format!("{index}.ordered.ll"));
-                // Optimize, because otherwise, functions with the order as a parameter contain all
-                // orders.
+                // Optimize, because otherwise, a function that takes the order as a parameter
+                // contains all orders.
                 let line = compile.words(&["-S", "-O2", "-w"]).done();
                 let kind = StepKind::Describe { may_fail: false };
                 compilation.then(Step::new(kind, &clang.path, line).output(&ir));
                 compilation.ordered.push(ir);
             } else if device.is_for_ptxas && is_preprocessed && !is_by_nvcc {
-                // The unoptimized IR suffices, because the header's functions with the order as a
-                // parameter use none of the compiler's atomic operations.
+                // The unoptimized IR suffices, because the header's functions that take the order
+                // as a parameter use none of the compiler's atomic operations.
                 compilation.ordered.push(self.work(&format!("{index}.ll")));
             }
             parts.push(out);
@@ -185,8 +184,8 @@ impl Compilations<'_> {
         }
     }
 
-    /// Returns the optimization option for the step that makes one object from all sources: the
-    /// level of the first source.
+    /// Returns the optimization option for the step that combines all sources: the first source's
+    /// level.
     pub(super) fn link_optimization(&self) -> OsString {
         format!("-O{}", self.profile(self.sources()[0]).level).into()
     }
@@ -203,10 +202,10 @@ impl Device {
     }
 }
 
-/// Returns the arguments with which clang makes one object from the outputs of all sources.
+/// Returns the arguments that make clang link the outputs of all sources into one object.
 ///
-/// clang links bitcode before it generates code. As a result, it inlines calls between sources, and
-/// AMD's code objects contain a single note with all kernels. (Runtimes read only the first note.)
+/// clang links bitcode before it generates code, so it inlines calls between sources, and AMD's
+/// code objects contain a single note with all kernels. (Runtimes read only the first note.)
 pub(super) fn link_inputs(parts: Vec<PathBuf>) -> Vec<OsString> {
     let (bitcode, objects): (Vec<PathBuf>, Vec<PathBuf>) =
         parts.into_iter().partition(|part| is_bitcode(part));

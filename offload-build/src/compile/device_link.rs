@@ -1,4 +1,4 @@
-//! Links the device code of all objects of a static library into one program for each target.
+//! Links the device code of all of a static library's objects into one program per target.
 //!
 //! | linker | output | in the library |
 //! |---|---|---|
@@ -73,14 +73,14 @@ impl DeviceLink<'_> {
         compilation
     }
 
-    /// Returns the compilation in which clang links. If the targets are NVIDIA's, `toolkit` is a
-    /// CUDA toolkit.
+    /// Returns the compilation of a link by clang. For NVIDIA's targets, `toolkit` is a CUDA
+    /// toolkit.
     #[inline]
     pub(crate) fn by_clang(&self, clang: &Clang, toolkit: Option<&Nvcc>) -> Compilation {
         let mut compilation = self.compilation();
         compilation.identities.extend(tool_identities(&clang.with_lld(), &[], self.cargo));
         let is_cross = self.cargo.target != self.cargo.host;
-        // The link needs the optimization level, because it generates AMD's code.
+        // The link needs the optimization level, because it generates the code for AMD's GPUs.
         let level = self.options.opt_level.unwrap_or(if self.is_debugged { 0 } else { 3 });
         let mut link = Line::of(&["--offload-link", "-r"])
             .when(is_cross, &[&format!("--target={}", self.cargo.target)])

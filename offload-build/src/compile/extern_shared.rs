@@ -1,39 +1,39 @@
 //! Defines arrays declared with `extern __shared__` in images for the CPU.
 //!
 //! On CPUs, `__shared__` is `thread_local`, so each of these arrays is an `extern thread_local`
-//! variable, which no object defines. On GPUs, all these arrays are the same memory, whose size the
-//! launch sets. Before the link, the build reads the names of the variables from the objects, and
-//! defines all of them at the same address.
+//! variable that no object defines. On GPUs, all these arrays share the same memory, whose size the
+//! launch sets. Before linking, the build therefore reads the variables' names from the objects,
+//! and defines them all at one address.
 //!
 //! | image | at this address | found by |
 //! |---|---|---|
 //! | plain | a thread-local array | `run` in `offload/schedule.h`, through a function |
-//! | checked, by g++ | a thread-local byte, which is never used | `__tls_get_addr` in `offload/check_shared.h`, by its name |
-//! | checked, by clang | the description of a variable without bytes | `__emutls_get_address` in the same header |
+//! | checked, by g++ | a thread-local byte that is never used | `__tls_get_addr` in `offload/check_shared.h`, by its name |
+//! | checked, by clang | the descriptor of a variable without bytes | `__emutls_get_address` in the same header |
 
 use super::sanitizer::Sanitizer;
 use offload_format::image::GlobalSymbol;
 use std::fmt::Write;
 
-/// The size of the arrays in a plain image. No GPU offers more shared memory to a block: the
-/// maximum is 227 KiB on NVIDIA's GPUs, and 160 KiB on AMD's.
+/// The size of the arrays in a plain image. No GPU offers a block more shared memory: the maximum
+/// is 227 KiB on NVIDIA's GPUs, and 160 KiB on AMD's.
 const SIZE: usize = 256 * 1024;
 
-/// The symbol at the address of the arrays.
+/// The symbol at the arrays' address.
 const PLACE: &str = "offload_cpu_extern_shared_memory";
 
 /// The symbol of a function that does nothing.
 const INITIALIZER: &str = "offload_cpu_extern_shared_is_there";
 
-/// The prefix with which clang names descriptions of thread-local variables under `-femulated-tls`.
+/// clang's name prefix for descriptors of thread-local variables under `-femulated-tls`.
 const EMULATED: &str = "__emutls_v.";
 
-/// The form in which an image defines the arrays.
+/// How an image defines the arrays.
 #[derive(Debug)]
 pub(super) struct ExternShared {
     is_checked: bool,
-    /// Whether thread-local variables are emulated. If so, the objects contain descriptions of
-    /// these variables.
+    /// Whether thread-local variables are emulated. If so, the objects contain descriptors of these
+    /// variables.
     is_emulated: bool,
 }
 
@@ -44,7 +44,7 @@ impl ExternShared {
         Self { is_checked: sanitizer.is_some(), is_emulated }
     }
 
-    /// Returns a C++ definition of the arrays among these symbols of an image's objects. Returns
+    /// Returns C++ code that defines the arrays among these symbols of an image's objects. Returns
     /// `None` if there are no such arrays.
     pub(super) fn source(&self, symbols: &[GlobalSymbol<'_>]) -> Option<String> {
         let names = undefined(symbols, self.is_emulated);
@@ -72,15 +72,15 @@ impl ExternShared {
             line(&format!("{name}:"));
         }
         if self.is_emulated {
-            // The description consists of the size, the alignment, and two pointers.
+            // The descriptor consists of the size, the alignment, and two pointers.
             line(".zero 32");
         } else {
             line(&format!(".size {PLACE}, {size}"));
             line(&format!(".zero {size}"));
         }
         line(".popsection");
-        // In some templates, g++ calls the variable's initialization function without checking that
-        // it exists.
+        // In some templates, g++ calls a variable's initialization function without checking that
+        // it exists, so define one.
         for name in names {
             let name = initializer(name);
             line(&format!(".globl {name}"));
@@ -104,7 +104,7 @@ impl ExternShared {
     }
 }
 
-/// Returns the name of the function that initializes a variable (Itanium C++ ABI, 5.1.4.4).
+/// Returns the name of a variable's initialization function (Itanium C++ ABI, 5.1.4.4).
 fn initializer(variable: &str) -> String {
     let variable = variable.strip_prefix(EMULATED).unwrap_or(variable);
     match variable.strip_prefix("_Z") {
@@ -114,7 +114,7 @@ fn initializer(variable: &str) -> String {
 }
 
 /// Returns the thread-local variables that the objects use but do not define. Omits names that an
-/// assembler could misread, and the linker reports these variables.
+/// assembler could misread, so the linker reports them as undefined.
 fn undefined(symbols: &[GlobalSymbol<'_>], is_emulated: bool) -> Vec<String> {
     let (mut used, mut defined) = (Vec::new(), Vec::new());
     for symbol in symbols {

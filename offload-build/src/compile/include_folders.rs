@@ -1,4 +1,4 @@
-//! Checks the folders of `.include(...)`, because compilers silently ignore missing folders.
+//! Checks the folders passed to `.include(...)`, because compilers silently ignore missing ones.
 
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::toolchain::{Cargo, Error, ErrorKind};

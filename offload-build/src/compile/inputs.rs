@@ -1,4 +1,4 @@
-//! Collects the inputs of an image, which are known after its compilation.
+//! Collects the inputs of an image, which are known only after its compilation.
 
 use super::Compilation;
 use crate::toolchain::files::{self, is_cache};
@@ -7,11 +7,11 @@ use crate::toolchain::{Cargo, ContentHash, Error, Parts, Seen};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A file from which an image was made, or another kind of dependency of a kernel crate.
+/// A file that an image was built from, or another kind of dependency of a kernel crate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Input {
     pub(crate) kind: InputKind,
-    /// The path of the input, or the name of a variable.
+    /// The input's path, or the variable's name.
     pub(crate) path: PathBuf,
     pub(crate) hash: ContentHash,
 }
@@ -19,8 +19,7 @@ pub(crate) struct Input {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InputKind {
     File,
-    /// A file of the system or of a compiler, in a folder that neither build.rs nor a variable
-    /// names.
+    /// A system or compiler file, in a folder that neither build.rs nor a variable names.
     OfSystem,
     /// The names of the files in a folder that a build script reads, or the existence of a path
     /// that the build script watches.
@@ -48,7 +47,7 @@ impl Inputs {
 }
 
 impl InputKind {
-    /// Each kind with the word that stands for it in records and manifests.
+    /// Each kind with its word in records and manifests.
     const ALL: [(Self, &'static str); 5] = [
         (Self::File, "file"),
         (Self::OfSystem, "system"),
@@ -67,7 +66,7 @@ impl InputKind {
 }
 
 impl Input {
-    /// Returns the input in its current state. Returns `None` for a file that cannot be read.
+    /// Returns the input in its current state, or `None` for a file that cannot be read.
     pub(crate) fn now(kind: InputKind, path: PathBuf, seen: &Seen, cargo: &Cargo) -> Option<Self> {
         let hash = match kind {
             InputKind::File | InputKind::OfSystem => seen.hash(&path)?,
@@ -86,7 +85,7 @@ impl Input {
         Some(Self { kind, path, hash })
     }
 
-    /// Tells Cargo to rerun the build script when the input changes. Cargo already watches
+    /// Tells Cargo to rerun the build script when the input changes. Cargo already watches the
     /// environment variables that were read.
     fn watch(&self, cargo: &Cargo) {
         match self.kind {
@@ -94,9 +93,9 @@ impl Input {
             InputKind::Variable => {}
             InputKind::Package => cargo.watch_folder(&self.path),
             InputKind::Tree => {
-                // Watch the folder in which a missing file would appear. If Cargo cannot watch that
-                // folder, it runs the build script each time, as it does with the kernel crate's
-                // build script.
+                // If the path is missing, watch the folder in which it would appear. If Cargo
+                // cannot watch that folder, it runs this build script each time, just like the
+                // kernel crate's.
                 let folder = self.path.parent().unwrap_or(&self.path);
                 let is_missing = !self.path.exists() && cargo.can_watch(folder);
                 cargo.watch(if is_missing { folder } else { &self.path });
@@ -105,9 +104,8 @@ impl Input {
     }
 }
 
-/// Returns the paths of the files in a folder, relative to the folder. These are the files that
-/// Cargo watches. If a build script prints no instructions, Cargo leaves out git's files and the
-/// package's `target`.
+/// Returns the relative paths of the files that Cargo watches in a folder. For a package whose
+/// build script prints no instructions, Cargo skips git's files and the package's `target`.
 fn tree(kind: InputKind, folder: &Path) -> Vec<String> {
     let is_left_out: files::IsLeftOut = match kind {
         InputKind::Package => |name, path| {
@@ -119,7 +117,7 @@ fn tree(kind: InputKind, folder: &Path) -> Vec<String> {
     files::tree(folder, usize::MAX, is_left_out).unwrap_or_default()
 }
 
-/// The files of the program that may be inputs of a kernel crate.
+/// The program's files that may be inputs of a kernel crate.
 const PROGRAM: [&str; 2] = ["Cargo.toml", "Cargo.lock"];
 
 /// The inputs found so far, and the file names that they mention.
@@ -131,7 +129,7 @@ pub(super) struct Collected<'a> {
     /// files, then those in system files.
     asked: [Vec<String>; 2],
     asks_for_any: bool,
-    /// The names in quotes in users' files, which compilers look up beside these files.
+    /// The quoted names in users' files, which compilers look up beside those files.
     quoted: Vec<String>,
     quotes_any: bool,
     assembled: Vec<String>,
@@ -144,7 +142,7 @@ impl<'a> Collected<'a> {
         Self { compilation, cargo, inputs, asked, asks_for_any, quoted, quotes_any, assembled }
     }
 
-    /// Adds a file that was read, and the files that it names but that no dependency file lists.
+    /// Adds a file that was read, plus the files that it names but no dependency file lists.
     pub(super) fn add(&mut self, path: &Path, seen: &Seen) -> Result<(), Error> {
         let is_of_tool =
             self.compilation.tool_folders.iter().any(|folder| path.starts_with(folder));
@@ -172,7 +170,7 @@ impl<'a> Collected<'a> {
             }
         }
         for name in &mentions.assembled {
-            // The assembler reads the first file with this name in these folders.
+            // The assembler reads the first file with this name in its search folders.
             self.assembled.push(name.clone());
             for folder in self.assembler_folders() {
                 let file = folder.join(name);
@@ -215,14 +213,14 @@ impl<'a> Collected<'a> {
         folders
     }
 
-    /// Whether a file is one of this crate's headers. This crate's headers include each other, and
-    /// compilers search the headers' own folder first.
+    /// Whether a file is one of this crate's headers. They include each other, and compilers search
+    /// their own folder first, so other folders do not matter.
     fn is_ours(&self, path: &Path) -> bool {
         self.compilation.include_folders.first().is_some_and(|folder| path.starts_with(folder))
     }
 
     /// Whether a file is in a folder that build.rs or a variable names, or in the package. For a
-    /// kernel crate, Cargo lists only such files.
+    /// kernel crate, Cargo lists only users' files.
     fn is_of_user(&self, path: &Path) -> bool {
         // Prebuilt sets omit the program's own files, which `cargo package` rewrites.
         if self.compilation.is_of_crate() {
@@ -242,7 +240,7 @@ impl<'a> Collected<'a> {
         for folder in &self.compilation.include_folders {
             user.add_folder(folder);
         }
-        // `#include "x"` searches the folder of the file that contains it.
+        // `#include "x"` searches the including file's folder.
         let mut beside = Lookup { any: self.asks_for_any, ..Lookup::default() };
         let mut system = Lookup::default();
         for input in &self.inputs {
@@ -256,7 +254,7 @@ impl<'a> Collected<'a> {
             }
         }
         for input in &self.inputs {
-            // Look up each input's name in users' folders only, because only a user's file can be
+            // Look up the inputs' names in users' folders only, because only a user's file can be
             // read instead of a system file.
             let lookups: &[&Lookup] = match input.kind {
                 InputKind::OfSystem => &[&system],

@@ -1,4 +1,4 @@
-//! Makes the command lines with which clang alone emits SPIR-V, for GPUs whose drivers compile it.
+//! Builds the clang command lines that emit SPIR-V, for GPUs whose drivers compile it.
 
 use super::device::{Device, link_inputs};
 use super::line::Line;
@@ -10,25 +10,27 @@ use offload_format::spirv::DYNAMIC_SHARED_MEMORY;
 use std::fs;
 use std::path::Path;
 
-/// The number of 16-byte elements of the array for `extern __shared__` in an image. The array is
-/// larger than the shared memory of any device, so that clang does not treat a valid access as out
-/// of bounds. Each program replaces the number before it loads the image.
+/// How many 16-byte elements the array for `extern __shared__` has in an image. The array is larger
+/// than any device's shared memory, so that clang does not treat a valid access as out of bounds.
+/// Each program replaces the number before it loads the image.
 const ELEMENTS: usize = 1 << 20;
 
 /// The type of the elements. No other array has this element type.
 const ELEMENT: &str = "%offload_dynamic_shared_element";
 
-/// Disables some of clang's passes. For `i & 7` and `i & 0x7fff`, the first two passes make
-/// counters of 3 or 15 bits. clang 22 emits them as 8 or 16 bits in SPIR-V, and does not mask the
-/// excess bits. The other passes make an `i4` from four `bool`s, and clang crashes on this type.
-/// Drivers vectorize the code themselves.
-const WITHOUT_PASSES: [&str; 6] = [
+/// Disables some of clang's passes. For `i & 7` and `i & 0x7fff`, the first two passes create
+/// counters of 3 or 15 bits, which clang 22 emits as 8 or 16 bits in SPIR-V without masking the
+/// excess bits. The other passes combine four `bool`s into an `i4`, a type on which clang crashes.
+/// Drivers vectorize the code themselves. Without these passes, clang ignores some `#pragma unroll`,
+/// so hide its warnings.
+const WITHOUT_PASSES: [&str; 7] = [
     "-mllvm",
     "-opt-disable=indvars",
     "-mllvm",
     "-disable-lsr",
     "-fno-vectorize",
     "-fno-slp-vectorize",
+    "-Wno-pass-failed",
 ];
 
 impl Compilations<'_> {
@@ -46,7 +48,8 @@ impl Compilations<'_> {
             version: None,
             // For this target, clang's driver does not pass on debug options.
             describe: &["-Xclang", "-debug-info-kind=standalone", "-Xclang", "-dwarf-version=5"],
-            without_sdk: &[],
+            // clang compiles sources for CUDA as HIP. The header `hip.h` defines these names again.
+            without_sdk: &["-U__HIP__", "-U__HIPCC__", "-U__HIP_DEVICE_COMPILE__"],
             is_for_ptxas: false,
             has_64_lanes: false,
         };
@@ -72,12 +75,12 @@ impl Compilations<'_> {
     }
 }
 
-/// Changes a module of LLVM IR in ways that clang does not support for this target. If writing the
-/// file fails, removes the file, and the next step reports that it is missing.
+/// Makes changes to an LLVM IR module that clang does not support for this target. If writing the
+/// file fails, removes it, so that the next step reports it as missing.
 fn amend(path: &Path) {
     // If the file cannot be read, the next step reports the error.
     let Ok(ir) = fs::read(path) else { return };
-    // Only comments contain bytes that are not ASCII.
+    // Only comments contain non-ASCII bytes.
     let ir = String::from_utf8_lossy(&ir);
     let variables = with_variables(&ir);
     let sized = with_size(variables.as_deref().unwrap_or(&ir));
@@ -121,7 +124,7 @@ fn with_variables(ir: &str) -> Option<String> {
 /// Returns the module with one array in place of all unsized arrays, which share the same memory.
 /// Returns `None` if there are no unsized arrays.
 ///
-/// SPIR-V has no unsized arrays, so clang would make them arrays of one element.
+/// SPIR-V has no unsized arrays, so clang would emit arrays of one element.
 fn with_size(ir: &str) -> Option<String> {
     let is_open = |line: &str| {
         line.starts_with('@')

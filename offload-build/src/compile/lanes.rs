@@ -1,9 +1,9 @@
-//! Finds code that loses lanes in warps of 64 lanes. AMD's gfx9 has such warps, and so does the CPU
-//! image on request. On these targets, code that stores masks in 32 bits loses lanes 32 to 63.
+//! Finds code that loses lanes in warps of 64 lanes, as on AMD's gfx9 and, on request, in the CPU
+//! image. On these targets, code that stores masks in 32 bits loses lanes 32 to 63.
 //!
 //! `offload/warp.h` warns about masks passed to calls. Only a compiler warning can find results
-//! that are converted to 32 bits. The warning also covers other conversions, and [`hides`] drops
-//! the messages about them.
+//! that are converted to 32 bits. The warning also covers other conversions, so [`hides`] drops the
+//! messages about them.
 
 use crate::toolchain::compilers::Cxx;
 use crate::toolchain::exec::Step;
@@ -14,7 +14,7 @@ use std::ffi::OsString;
 /// The option that sets 64 lanes for the CPU image.
 const CPU_LANES: &str = "-DOFFLOAD_CPU_LANES=64";
 
-/// Options of clang and g++ that warn about conversions that lose bits. `-Werror` must not turn
+/// Options that make clang and g++ warn about conversions that lose bits. `-Werror` must not turn
 /// these warnings into errors, because most of them are hidden from users.
 const CLANG: &[&str] = &["-Wshorten-64-to-32", "-Wno-error=shorten-64-to-32"];
 const GCC: &[&str] = &["-Wconversion", "-Wno-error=conversion"];
@@ -22,7 +22,7 @@ const GCC: &[&str] = &["-Wconversion", "-Wno-error=conversion"];
 /// Calls that return a mask of lanes.
 const VOTES: &[&str] = &["__ballot_sync(", "__activemask(", "__ballot("];
 
-/// Calls whose argument is a mask of lanes if the argument has 64 bits.
+/// Calls whose argument, if it has 64 bits, is a mask of lanes.
 const COUNTS: &[&str] = &["__popc(", "__ffs(", "__clz(", "__brev("];
 
 /// Sets the number of lanes in the CPU image to the value of `OFFLOAD_CPU_LANES`.
@@ -62,7 +62,7 @@ pub(super) fn warnings_of_gpu(
     if is_wide && !requests(of_build_script) { CLANG } else { &[] }
 }
 
-/// Whether a user's options request warnings about all such conversions.
+/// Whether a user's options request warnings about all conversions that lose bits.
 fn requests(args: &[OsString]) -> bool {
     for arg in args {
         if arg == "-Wshorten-64-to-32" || arg == "-Wconversion" || arg == "-Weverything" {
@@ -72,12 +72,12 @@ fn requests(args: &[OsString]) -> bool {
     false
 }
 
-/// Limits the output of a step with these warning options to warnings about lanes.
+/// Hides all warnings that these options cause in a step, except those about lanes.
 pub(super) fn show(step: Step, warnings: &[&str]) -> Step {
     Step { hides: (!warnings.is_empty()).then_some(hides), ..step }
 }
 
-/// Whether a message is a warning that [`CLANG`] or [`GCC`] requested and that is not about lanes.
+/// Whether a message is a warning requested by [`CLANG`] or [`GCC`] that is not about lanes.
 fn hides(message: &str) -> bool {
     let (mut first, mut is_shifted, mut is_marked) = ("", false, false);
     let mut before = "";

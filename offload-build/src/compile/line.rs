@@ -1,4 +1,4 @@
-//! A command line as one expression, which reads as a recipe from its first word to its last.
+//! A command line, built as one expression that reads like a recipe from first word to last.
 
 use std::ffi::OsString;
 

@@ -1,17 +1,17 @@
-//! Makes the command lines that build the image for one target from the sources.
+//! Builds the command lines that turn the sources into the image for one target.
 //!
 //! | target | each source | all of them |
 //! |---|---|---|
 //! | AMD | clang, to LLVM bitcode; assembly: to an object | clang, all bitcode together to an object; lld: code object |
 //! | `compute_*` | clang, to LLVM bitcode | clang: PTX |
-//! | `sm_*` | the same; a PTX source is used as it is | the same, then ptxas: cubin |
+//! | `sm_*` | as above; a PTX source is used as is | as above, then ptxas: cubin |
 //! | AMD and NVIDIA, from a Rust crate | Cargo, to an object or PTX | lld: code object; ptxas: cubin |
 //! | `spirv64` | clang, to LLVM bitcode | clang: one module as text, then SPIR-V |
 //! | NVIDIA, by nvcc | nvcc: the image, or relocatable cubins for several sources | nvlink: cubin |
 //! | `cpu` | the C++ compiler, to an object; clang: to LLVM IR, which is cut into regions | the C++ compiler: shared object |
 //!
-//! clang first compiles OpenCL C to LLVM IR as text. In this text, the build replaces parameters
-//! that point to shared memory with offsets. clang then compiles the text to bitcode.
+//! clang first compiles OpenCL C to textual LLVM IR, in which the build replaces parameters that
+//! point to shared memory with offsets. clang then compiles this IR to bitcode.
 //!
 //! `language.rs` lists clang's mode for each language. Sources are compiled to bitcode, not
 //! objects, because bitcode allows inlining between sources, and because there is no linker for
@@ -64,11 +64,11 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The steps that make one image or object, and the values that a later run compares. A step's
-/// field `after` lists the positions in `steps` of the steps that must end first.
+/// The steps that build one image or object, and the values that a later run compares. A step's
+/// `after` field lists the positions in `steps` of the steps that must finish first.
 #[derive(Debug, Default)]
 pub(crate) struct Compilation {
-    /// The common prefix of the names of the compilation's files.
+    /// The prefix that the names of all the compilation's files share.
     pub(crate) stem: String,
     /// The name of the module.
     pub(crate) module: String,
@@ -84,36 +84,34 @@ pub(crate) struct Compilation {
     pub(crate) sources: Vec<PathBuf>,
     /// Inputs that build.rs names in addition to the sources, either directly or in flags.
     pub(crate) named_files: Vec<PathBuf>,
-    /// The header folders from build.rs and the environment, without the compiler's own.
+    /// The header folders from build.rs and the environment, excluding the compiler's own.
     pub(crate) include_folders: Vec<PathBuf>,
-    /// Folders of tools. Cargo does not watch their files, even if a dependency file lists them,
-    /// because `identities` changes with the tool.
+    /// The tools' folders. Cargo does not watch files in them, even if a dependency file lists
+    /// them, because a change of the tool already changes `identities`.
     pub(crate) tool_folders: Vec<PathBuf>,
     /// Identities of the tools, and of the vendor's headers and libraries, for the rebuild key.
     pub(crate) identities: Vec<String>,
     /// Whether the image is PTX whose version is lowered after the last step.
     pub(crate) lowers_ptx: bool,
-    /// The PTX, followed by the LLVM IR with the orders that the PTX's atomic operations must have.
-    /// For SPIR-V, only LLVM IR. Empty if there is no such IR.
+    /// The PTX, followed by the LLVM IR whose memory orders the PTX's atomic operations must keep.
+    /// For SPIR-V, only LLVM IR. Empty if there is no LLVM IR to compare with.
     ordered: Vec<PathBuf>,
-    /// The steps that describe the parameters of the kernels. Each step writes LLVM IR of one
-    /// source.
+    /// The steps that describe the kernels' parameters. Each emits LLVM IR for one source.
     describing: Vec<Step>,
-    /// A different compilation of the same sources, which describes the parameters instead, with an
-    /// estimate of its work. The step with the most work starts first.
+    /// Another compilation of the same sources that describes the parameters instead, with an
+    /// estimate of its work. The step with the largest estimate starts first.
     described_by: Option<(Box<Compilation>, u64)>,
-    /// The files in which the image's own compiler describes the kernels, one for each source.
+    /// The files, one per source, in which the image's own compiler describes the kernels.
     checked: Vec<PathBuf>,
 }
 
-/// The values from which the compilation of one image or object is created.
+/// The values needed to create the compilation of one image or object.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Compilations<'a> {
     pub(crate) module: &'a PlannedModule,
-    /// The targets: one for an image, at least one for an object with device code.
+    /// The targets: exactly one for an image, one or more for an object with device code.
     pub(crate) targets: &'a [Target],
-    /// The part of the compilation's file names that depends on the target, or on the targets of an
-    /// object.
+    /// The part of the compilation's file names that identifies the target, or an object's targets.
     pub(crate) file_name: &'a str,
     pub(crate) code_object_version: Option<u32>,
     pub(crate) sdk: &'a Sdk,
@@ -203,9 +201,9 @@ impl<'a> Compilations<'a> {
                     list.push(define.into());
                 }
             }
-            // With `-ffile-prefix-map`, debug information and `__FILE__` do not depend on the
-            // folders of the package and of OUT_DIR. OUT_DIR's option comes last, because compilers
-            // use the last matching prefix, and OUT_DIR may be in the package's folder.
+            // `-ffile-prefix-map` keeps the paths of the package's folder and OUT_DIR out of debug
+            // information and `__FILE__`. OUT_DIR's option comes last, because compilers use the
+            // last matching prefix, and OUT_DIR may be in the package's folder.
             for (folder, name) in
                 [(&self.cargo.manifest_dir, "."), (&self.cargo.out_dir, "OUT_DIR")]
             {
@@ -219,13 +217,12 @@ impl<'a> Compilations<'a> {
     }
 }
 
-/// A value for `source_bytes` that is larger than the total for any build, so that the step starts
-/// first.
+/// A `source_bytes` value larger than any build's total, so that the step starts first.
 const FIRST: u64 = u64::MAX >> 16;
 
 impl Compilation {
-    /// Returns a compilation that describes the kernels' parameters instead of making the image.
-    /// Returns `None` if no step makes a description.
+    /// Returns a compilation that describes the kernels' parameters instead of building the image.
+    /// Returns `None` if no step describes them.
     pub(crate) fn of_signatures(&self) -> Option<Self> {
         if let Some((other, work)) = &self.described_by {
             return other.of_signatures().map(|it| Self { source_bytes: *work, ..it });
@@ -236,10 +233,10 @@ impl Compilation {
             module: self.module.clone(),
             steps: self.describing.clone(),
             targets: self.targets.clone(),
-            // With 0 as the estimate of its work, this compilation starts after those of all
-            // images, which determine how long the build takes.
+            // An estimate of 0 makes this compilation start after those of all images, which
+            // determine how long the build takes.
             source_bytes: 0,
-            // Dependency files do not list crates from a registry. `Cargo.lock`, which is among the
+            // Dependency files do not list crates from a registry, but `Cargo.lock`, one of the
             // kernel crate's sources, covers them.
             sources: if self.is_of_crate() { self.sources.clone() } else { Vec::new() },
             named_files: self.named_files.clone(),
@@ -250,17 +247,16 @@ impl Compilation {
         })
     }
 
-    /// Returns the files in which the image's compiler has described its kernels, and the file that
-    /// stores the result of reading them. Returns `None` for images whose compiler describes
-    /// nothing.
+    /// Returns the files in which the image's compiler described its kernels, and the file that
+    /// stores what was read from them. Returns `None` for images whose compiler describes nothing.
     pub(crate) fn cpu_descriptions(&self) -> Option<(&[PathBuf], PathBuf)> {
         let kept = self.image.with_extension("parameters");
         (!self.checked.is_empty()).then_some((&self.checked, kept))
     }
 
-    /// Sets the compilation that describes the kernels' parameters, in which clang compiles the
-    /// same sources. If `is_first`, clang starts before the image's compiler, which may take
-    /// minutes, and otherwise after it.
+    /// Sets the compilation in which clang describes the kernels' parameters from the same sources.
+    /// If `is_first`, clang starts before the image's compiler, which may take minutes. Otherwise,
+    /// clang starts after it.
     pub(crate) fn described_by(&mut self, other: Self, is_first: bool) {
         self.described_by = Some((Box::new(other), if is_first { FIRST } else { 0 }));
     }
@@ -280,15 +276,15 @@ impl Compilation {
         self.steps.push(Step { after, ..step });
     }
 
-    /// Adds the step that makes the image.
+    /// Adds the final step, whose output is the image.
     fn last(&mut self, step: Step) {
         let step = step.output(&self.image);
         self.then(step);
     }
 }
 
-/// Returns the identities of tools and of an SDK's files, for the rebuild key. Also tells Cargo to
-/// watch all of these files.
+/// Returns the identities of the tools and the SDK's files for the rebuild key, and tells Cargo to
+/// watch all of their files.
 fn tool_identities(tools: &[&Identity], of_sdk: &[PathBuf], cargo: &Cargo) -> Vec<String> {
     let (mut identities, mut files) = (Vec::new(), Vec::new());
     for tool in tools {

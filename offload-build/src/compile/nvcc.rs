@@ -1,4 +1,4 @@
-//! Makes nvcc's commands for images, and the arguments of all nvcc commands.
+//! Builds nvcc's commands for images, and the arguments that all nvcc commands share.
 
 use super::line::Line;
 use super::nvcc_variables::nvcc_env;
@@ -14,8 +14,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 impl Compilations<'_> {
-    /// Returns the compilation in which nvcc makes an image: machine code or PTX, depending on the
-    /// target.
+    /// Returns nvcc's compilation of an image: machine code or PTX, depending on the target.
     pub(crate) fn nvcc(&self, arch: NvidiaArch, nvcc: &Nvcc, ccbin: &Cxx) -> Compilation {
         let (extension, kind) = match arch.code {
             NvidiaCode::Cubin => ("cubin", "-cubin"),
@@ -66,8 +65,8 @@ impl Compilations<'_> {
         source: &PlannedSource,
         compilation: &mut Compilation,
     ) -> Vec<OsString> {
-        // nvcc warns about repeated options, and about `-lineinfo` with `-G`. Add an option only if
-        // neither build.rs nor nvcc's environment variables set it.
+        // nvcc warns about repeated options, and about `-lineinfo` with `-G`, so add an option only
+        // if neither build.rs nor nvcc's environment variables set it.
         let profile = self.profile(source);
         let variables = NvccFlags::set(self.cargo);
         let mut words = Vec::new();

@@ -1,6 +1,6 @@
-//! Makes objects that contain host code. nvcc compiles a source for each target separately.
+//! Builds objects that contain host code. nvcc compiles each source separately for each target.
 //!
-//! | call of nvcc | makes | for |
+//! | nvcc call | output | for |
 //! |---|---|---|
 //! | `-c` for one target | an object: the host's part, and a fat binary of this target | the first target of the list |
 //! | `-fatbin` for one target | a fat binary | each other target |
@@ -15,11 +15,11 @@
 //! - The names of kernels and variables with internal linkage contain an ID of the source. nvcc
 //!   computes the ID from the source's path and the first definition with external linkage. That
 //!   definition may differ between host and device (`#ifdef __CUDA_ARCH__`), so the header begins
-//!   with a definition of its own. The build compares the IDs from all calls. If they differ, it
+//!   with a definition of its own. The build compares the IDs from all calls and, if they differ,
 //!   makes the third call instead.
-//! - CUDA's C++ libraries use `__CUDA_ARCH_LIST__` in the names of kernels. The header defines this
+//! - CUDA's C++ libraries use `__CUDA_ARCH_LIST__` in kernel names, so the header defines this
 //!   macro for the whole list of targets. When the list changes, the build recompiles only sources
-//!   that read a file with the macro's name.
+//!   that read a file that contains the macro's name.
 //!
 //! The functions are `#[inline]`, so only build scripts that make static libraries compile them.
 
@@ -40,10 +40,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The macro with which nvcc passes the list of its targets to a source.
+/// The macro in which nvcc passes its list of targets to a source.
 const ARCH_LIST: &str = "__CUDA_ARCH_LIST__";
 
-/// The output of one call of nvcc.
+/// The output of one nvcc call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Makes {
     /// An object with the device code for one target.
@@ -52,7 +52,7 @@ pub(crate) enum Makes {
     FatBinary,
 }
 
-/// The compilation for one target of an object with several targets.
+/// One target's part of the compilation of an object for several targets.
 #[derive(Debug, Clone)]
 pub(crate) struct NvccPart {
     makes: Makes,
@@ -60,12 +60,11 @@ pub(crate) struct NvccPart {
     pub(super) list: String,
     /// Whether an option from build.rs or a variable contains that macro's name.
     pub(super) names_list: bool,
-    /// The header that nvcc includes before the source. The `symbol` field names the symbol that
-    /// the header defines.
+    /// The header that nvcc includes before the source, and the symbol that the header defines.
     header: PathBuf,
     symbol: String,
-    /// The folder in which nvcc leaves its intermediate files. The files' names are fixed, because
-    /// the object contains one of the names. One of the files contains the source's ID.
+    /// The folder for nvcc's intermediate files, one of which contains the source's ID. The files'
+    /// names are fixed, because the object contains one of them.
     folder: PathBuf,
     /// The file with the source's ID.
     id: PathBuf,
@@ -109,7 +108,7 @@ impl Compilations<'_> {
     }
 
     /// Returns nvcc's compilation for one target of `list`. With `is_relocatable`, the device code
-    /// is relocatable (`-rdc=true`), so that it can be linked with the code of other objects.
+    /// is relocatable (`-rdc=true`), so that it can be linked with that of other objects.
     #[inline]
     pub(crate) fn nvcc_part(
         &self,
@@ -156,8 +155,8 @@ impl Compilations<'_> {
         Ok(compilation)
     }
 
-    /// Returns nvcc's compilation of an object with host code and the device code for all targets,
-    /// in one call.
+    /// Returns the compilation of host code and all targets' device code to an object in one nvcc
+    /// call.
     #[inline]
     pub(crate) fn nvcc_object(
         &self,
@@ -262,9 +261,9 @@ impl NvccPart {
     }
 }
 
-/// Joins the outputs of these compilations into one object for all targets. The output of the first
-/// compilation must be an object. Returns `None` if the source's ID differs between the
-/// compilations, or if nvcc's output has an unknown form.
+/// Joins the outputs of these compilations into one object for all targets. The first output must
+/// be an object. Returns `None` if the source's ID differs between the compilations, or if nvcc's
+/// output has an unknown form.
 #[inline]
 pub(crate) fn join(compilations: &[&Compilation]) -> Result<Option<Vec<u8>>, Error> {
     let mut all = Vec::new();
@@ -307,8 +306,7 @@ fn fatbin(file: &[u8]) -> Option<NvFatbin<'_>> {
     (fatbin.size() == bytes.len() as u64).then_some(fatbin)
 }
 
-/// Returns the section with an object's fat binary. Returns `None` unless the object has exactly
-/// one.
+/// Returns the section with an object's fat binary, or `None` if there is not exactly one.
 #[inline]
 fn section(object: &[u8]) -> Option<ElfSection> {
     let mut sections = ElfSection::all(object)?;

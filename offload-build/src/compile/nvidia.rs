@@ -1,4 +1,4 @@
-//! Makes the command lines with which clang and ptxas make PTX and machine code for NVIDIA's GPUs.
+//! Builds the clang and ptxas command lines for PTX and machine code for NVIDIA's GPUs.
 
 use super::device::{Device, link_inputs};
 use super::line::Line;
@@ -40,8 +40,8 @@ impl Compilations<'_> {
         compilation
     }
 
-    /// Adds the step in which ptxas makes the image. For PTX sources, `flags` contains build.rs's
-    /// flags. For other sources it is empty, because clang gets these flags.
+    /// Adds the ptxas step, whose output is the image. For PTX sources, `flags` contains build.rs's
+    /// flags. For other sources, it is empty, because those flags go to clang.
     pub(super) fn assemble(
         &self,
         to: &mut Compilation,
@@ -52,8 +52,8 @@ impl Compilations<'_> {
     ) {
         let sources = self.sources();
         let Profile { mut debug, level, set_by_flags } = self.profile(sources[0]);
-        // With an option for debug information, ptxas warns if the PTX lacks it. Only PTX that
-        // clang compiles from source code always contains it. PTX or LLVM IR sources may lack it.
+        // With an option for debug information, ptxas warns if the PTX has none. PTX compiled from
+        // source code always has some, but PTX and LLVM IR sources may not.
         if !sources.iter().all(|source| source.language.is_preprocessed()) {
             debug = DebugInfo::None;
         }

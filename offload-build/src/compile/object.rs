@@ -1,5 +1,5 @@
-//! Makes objects with host code and device code with clang. Some functions also serve nvcc's
-//! objects.
+//! Builds objects that hold host and device code, using clang. nvcc's objects share some of the
+//! functions.
 //!
 //! | | compilations | repeated when the targets change |
 //! |---|---|---|
@@ -21,7 +21,7 @@ use offload_format::target::NvidiaCode;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The device code for one target of an object: its file, with the hash of the file's bytes.
+/// An object's device code for one target: its file, and the hash of the file's bytes.
 #[derive(Debug)]
 pub(crate) struct DeviceImage<'a> {
     pub(crate) target: &'a Target,
@@ -30,7 +30,7 @@ pub(crate) struct DeviceImage<'a> {
 }
 
 impl<'a> Compilations<'a> {
-    /// Returns the compilation in which clang makes a relocatable object with host code and the
+    /// Returns clang's compilation of a source to a relocatable object with the host code and the
     /// device code for all targets.
     #[inline]
     pub(crate) fn relocatable_object(
@@ -54,7 +54,7 @@ impl<'a> Compilations<'a> {
         compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
 
         // The dependency file lists only the host part's includes, because clang writes none for
-        // the device parts. For each target, a separate step lists the includes of the device part.
+        // the device parts. A separate step per target lists the device part's includes.
         for (index, target) in self.targets.iter().enumerate() {
             let scan = common
                 .clone()
@@ -82,8 +82,7 @@ impl<'a> Compilations<'a> {
         let source = self.source_for_all()?;
         let compile = self
             .offload_args(dialect, source)
-            // `-Qunused-arguments` suppresses warnings about options that are only for the host,
-            // such as -mavx2.
+            // `-Qunused-arguments` suppresses warnings about host-only options such as -mavx2.
             .words(&["-Qunused-arguments", "--cuda-device-only", kind])
             .when(dialect == Dialect::Hip, &["--no-gpu-bundle-output"])
             .all(offload_arch(self.target()))
@@ -94,9 +93,9 @@ impl<'a> Compilations<'a> {
         Ok(compilation)
     }
 
-    /// Returns the compilation of a source's host part to an object. The object contains all of
-    /// `images`, the device code for each target in the order of the targets. For CUDA, the toolkit
-    /// makes a fat binary of the device code. For HIP, the bundle already exists.
+    /// Returns the compilation of a source's host part to an object that embeds `images`, the
+    /// device code for each target in the order of the targets. For CUDA, the toolkit first packs
+    /// the device code into a fat binary. For HIP, the bundle already exists.
     #[inline]
     pub(crate) fn host_object(
         &self,
@@ -130,7 +129,7 @@ impl<'a> Compilations<'a> {
             .words(&["-Xclang", "-fcuda-include-gpubinary", "-Xclang"])
             .one(path)
             .one(self.cuid(source))
-            // Without this option, clang warns about options that are only for devices.
+            // Without this option, clang warns about device-only options.
             .words(&["-Qunused-arguments"])
             .one(&source.path);
         let step = Step::new(StepKind::Generate, &clang.path, compile.done());
@@ -138,7 +137,7 @@ impl<'a> Compilations<'a> {
         Ok(compilation)
     }
 
-    /// Returns the arguments for the host part and the device parts of a source.
+    /// Returns the arguments that a source's host part and device parts share.
     #[inline]
     fn offload_args(&self, dialect: Dialect, source: &PlannedSource) -> Line {
         let of_hip = self.code_object_version.or(self.sdk.code_object_version);
@@ -169,18 +168,18 @@ impl<'a> Compilations<'a> {
         format!("-cuid={}", self.source_id(source)).into()
     }
 
-    /// Returns an ID of a source. The ID is unique among the sources of all packages, and does not
-    /// depend on their folders.
+    /// Returns a source's ID, which is unique among the sources of all packages and does not depend
+    /// on their folders.
     #[inline]
     pub(super) fn source_id(&self, source: &PlannedSource) -> ContentHash {
         let file = self.cargo.portable(&source.path.to_string_lossy());
         ContentHash::of_parts(&[&self.cargo.package, self.output.pack_name(), &file])
     }
 
-    /// Returns the only source of an object.
+    /// Returns an object's only source.
     ///
-    /// One call compiles for all targets, so returns an error if build.rs has an option for only
-    /// some of the targets.
+    /// One call compiles it for all targets, so an option that build.rs sets for only some of them
+    /// is an error.
     #[inline]
     pub(super) fn source_for_all(&self) -> Result<&'a PlannedSource, Error> {
         let source = &self.module.sources[0];
@@ -198,7 +197,7 @@ impl<'a> Compilations<'a> {
     }
 }
 
-/// The file that contains the device code of several targets, or the toolkit that makes it.
+/// A file with the device code for several targets, or the toolkit that creates it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum FatBinary<'a> {
     /// HIP's bundle, which already exists.

@@ -1,8 +1,8 @@
 //! Finds atomic operations whose memory orders are lost in PTX and in SPIR-V.
 //!
 //! For PTX, LLVM 22 compiles an `atomicrmw` with any order to an instruction without an order,
-//! whose scope is one GPU. Older versions lose more orders. Neither rustc nor clang reports this
-//! loss, so the build compares the PTX with the LLVM IR from which it was made. In the CUDA
+//! whose scope is one GPU, and older versions lose more orders. Neither rustc nor clang reports
+//! this loss, so the build compares the PTX with the LLVM IR it was generated from. In the CUDA
 //! dialect, `offload/nvptx_atomics.h` replaces the operations that have the usual names. For other
 //! operations, such as `__hip_atomic_fetch_add`, the build reads the LLVM IR in which clang
 //! describes the parameters.
@@ -36,7 +36,7 @@ impl Compilation {
             plain.push_str(NO_ORDER_IN_SPIRV);
         }
         for path in &self.ordered {
-            // If the file is missing, an earlier build, or the build for a different target,
+            // The file is missing if an earlier build, or the build for a different target,
             // described the parameters.
             if !path.is_file() {
                 continue;

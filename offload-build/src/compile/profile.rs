@@ -1,14 +1,14 @@
-//! Chooses the optimization of device code, and its debug information.
+//! Chooses the optimization level and the debug information of device code.
 //!
 //! | compiler | optimization | debug information |
 //! |---|---|---|
 //! | clang with our header, C++ for the CPU | Cargo's `opt-level`; for SPIR-V at least 1 | Cargo's `debug`; for NVIDIA full information only without optimization, otherwise lines |
 //! | nvcc, ptxas, clang with CUDA's or ROCm's headers | 3 | lines, if Cargo's `debug` requests any |
 //!
-//! With full debug information, the compilers of the second row write five times the code and need
-//! gigabytes of memory. The build therefore requests it only if build.rs does. A call to
-//! `opt_level` or `debug` in build.rs overrides the default in the table. A compiler flag in
-//! build.rs overrides both.
+//! With full debug information, the compilers in the second row emit five times as much code and
+//! need gigabytes of memory, so the build requests it only if build.rs does. A call to `opt_level`
+//! or `debug` in build.rs overrides the default in the table. A compiler flag in build.rs overrides
+//! both.
 
 use super::Compilations;
 use crate::plan::{PlannedModule, PlannedSource};
@@ -33,13 +33,13 @@ pub(super) struct Profile {
     pub(super) set_by_flags: FlagSettings,
 }
 
-/// Settings that build.rs's flags contain.
+/// Settings found in build.rs's flags.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FlagSettings {
     /// The level of the last `-O`.
     pub(super) level: Option<String>,
-    /// The debug information that `-g` or a similar option requests: for all code with clang and
-    /// ptxas, for host code with nvcc.
+    /// The debug information that `-g` or a similar option requests. clang and ptxas apply it to
+    /// all code, but nvcc only to host code.
     pub(super) debug: Option<DebugInfo>,
     /// The debug information that `-G` or `-lineinfo` requests for device code.
     pub(super) device_debug: Option<DebugInfo>,
@@ -94,8 +94,8 @@ impl Compilations<'_> {
     }
 }
 
-/// Returns the optimization levels of the sources in a module's image for a target, without
-/// duplicates. The manifest of a prebuilt set lists these levels.
+/// Returns the distinct optimization levels of the sources in a module's image for a target. The
+/// manifest of a prebuilt set lists these levels.
 pub(crate) fn levels(module: &PlannedModule, target: &Target, cargo: &Cargo) -> Vec<String> {
     let mut levels: Vec<String> = Vec::new();
     for source in module.sources_for(target) {
@@ -130,11 +130,11 @@ impl Profile {
         };
         let is_nvidia = target.vendor() == Vendor::Nvidia;
         let default_level = match (is_vendors, asked_debug) {
-            // NVIDIA's debugger needs code without optimization.
+            // NVIDIA's debugger needs unoptimized code.
             (_, Some(true)) if is_nvidia || is_vendors => "0",
             (true, _) => "3",
-            // Without optimization, clang 22 emits invalid modules, in which the indices of fields
-            // are not constants.
+            // Without optimization, clang 22 emits invalid modules, whose field indices are not
+            // constants.
             (false, _) if target.vendor() == Vendor::Intel && cargo.opt_level == "0" => "1",
             (false, _) => &cargo.opt_level,
         };

@@ -1,7 +1,7 @@
 //! Finds flags that request relocatable device code, which must be linked before use.
 
-/// nvcc's and clang's flags for relocatable device code that are one word, either without a value
-/// or with the value after `=`.
+/// nvcc's and clang's single-word flags for relocatable device code, either without a value or with
+/// the value after `=`.
 const FLAGS: [&str; 11] = [
     "-rdc=true",
     "--relocatable-device-code=true",
@@ -19,7 +19,7 @@ const FLAGS: [&str; 11] = [
 /// nvcc's flags that request relocatable device code if the next word is `true`.
 const WITH_VALUE: [&str; 2] = ["-rdc", "--relocatable-device-code"];
 
-/// Returns the first of `flags` that requests relocatable device code, as it is written.
+/// Returns the first of `flags` that requests relocatable device code, spelled as given.
 #[inline]
 pub(crate) fn relocatable_flag(flags: &[&str]) -> Option<String> {
     let mut before = "";

@@ -13,16 +13,15 @@ pub(crate) struct Sanitizer {
     pub(crate) is_clang: bool,
     /// The libraries that a program must load before all other libraries.
     pub(crate) libraries: Vec<PathBuf>,
-    /// The program with which LLVM's runtimes find source lines. GCC's runtimes need no such
-    /// program.
+    /// The program that LLVM's runtimes start to find source lines. GCC's runtimes need none.
     pub(crate) symbolizer: Option<PathBuf>,
 }
 
 impl Sanitizer {
     pub(crate) fn option(&self) -> &'static str {
         match self.check {
-            // clang's `bounds` includes a check that ends the program without a report, unlike
-            // `array-bounds`.
+            // Unlike `array-bounds`, clang's `bounds` includes a check that ends the program
+            // without a report.
             Check::Memory if self.is_clang => "-fsanitize=address,array-bounds,alignment",
             Check::Memory => "-fsanitize=address,bounds,alignment",
             Check::Races => "-fsanitize=thread",
@@ -31,7 +30,7 @@ impl Sanitizer {
         }
     }
 
-    /// Returns the description of the sanitizer. The image contains this description as text.
+    /// Returns the sanitizer's description, which the image contains as text.
     pub(crate) fn description(&self) -> CheckedImage {
         let mut libraries = Vec::new();
         for path in &self.libraries {
@@ -96,8 +95,8 @@ impl Sanitizer {
         };
         let options: Vec<String> =
             names.iter().map(|name| format!("-print-file-name={name}")).collect();
-        // If a library is missing, the compiler prints only the library's name. Its package may
-        // have been installed since the last probe.
+        // If a library is missing, the compiler prints only its name. The library may have been
+        // installed since the last probe, so probe again.
         let found = options.iter().find_map(|option| library(ask(option)?));
         let found = found.or_else(|| options.iter().find_map(|option| library(anew(option)?)));
         let runtime = found.ok_or_else(|| {

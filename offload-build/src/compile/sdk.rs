@@ -9,12 +9,12 @@ use offload_format::target::{OffloadArch, TargetId};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// clang's options for the headers and libraries of one vendor. Empty if the sources use none.
+/// clang's options for one vendor's headers and libraries. Empty if the sources use none.
 #[derive(Debug, Default)]
 pub(crate) struct Sdk {
     pub(crate) args: Vec<OsString>,
     /// The newest code object version that ROCm's device libraries support. `None` for CUDA, or if
-    /// the libraries do not show the version.
+    /// the libraries do not reveal it.
     pub(crate) code_object_version: Option<u32>,
     /// Files that identify the SDK's version, because dependency files omit the SDK's headers.
     pub(crate) stands_for: Vec<PathBuf>,
@@ -28,14 +28,14 @@ impl Sdk {
         if !toolkit.root.join("include").join(CURAND).is_file() {
             args.extend(["-isystem".into(), output.empty_header(CURAND)?.into()]);
         }
-        // This folder contains the headers of libraries such as CUB. Since CUDA 13, nvcc finds them
-        // without an option.
+        // This folder contains the headers of libraries such as CUB, which nvcc finds without an
+        // option since CUDA 13.
         let cccl = toolkit.root.join("include/cccl");
         if cccl.is_dir() {
             args.extend(["-isystem".into(), cccl.into()]);
         }
-        // Whichever headers a source uses, clang ignores the memory orders of its own atomic
-        // functions.
+        // clang ignores the memory orders of its own atomic functions, whichever headers a source
+        // uses, so this header replaces them.
         args.extend(["-include".into(), plain_path(output.include().join(NVPTX_ATOMICS).into())]);
         let mut stands_for = vec![toolkit.path.clone()];
         for file in ["include/cuda.h", "nvvm/libdevice/libdevice.10.bc"] {
@@ -44,8 +44,8 @@ impl Sdk {
         Ok(Self { args, code_object_version: None, stands_for, root: Some(toolkit.root.clone()) })
     }
 
-    /// Returns the options with which clang reads a source as this toolkit's nvcc does: with the
-    /// header that nvcc includes before the first line, and with nvcc's version.
+    /// Returns the options that make clang read a source like this toolkit's nvcc: they include the
+    /// header that nvcc includes before the first line, and define nvcc's version.
     pub(crate) fn of_nvcc(toolkit: &Nvcc, output: &OutDir) -> Result<Self, Error> {
         let mut sdk = Self::cuda(toolkit, output)?;
         sdk.args.extend(["-include".into(), "cuda_runtime.h".into()]);
@@ -56,7 +56,7 @@ impl Sdk {
         Ok(sdk)
     }
 
-    /// Returns ROCm's options for device code for one target.
+    /// Returns ROCm's options for one target's device code.
     pub(crate) fn rocm(rocm: &Rocm, clang: &Clang, id: TargetId<'_>, tools: &Tools<'_>) -> Self {
         let mut sdk = Self::rocm_for_any(rocm, tools.cargo);
         sdk.args.extend(wavefront_define(clang, id, tools).map(OsString::from));
@@ -94,7 +94,7 @@ impl Sdk {
             format!("--rocm-device-lib-path={}", rocm.device_libraries.display()).into(),
         ];
         // Barriers in ROCm's headers call a function of this library, which clang 22 does not link
-        // automatically. The host part also gets the library, but does not use it.
+        // automatically. The host part gets it too, without using it, so hide warnings about it.
         let hip = rocm.device_libraries.join("hip.bc");
         if hip.is_file() {
             for word in ["-Xclang", "-mlink-builtin-bitcode", "-Xclang"] {
@@ -115,7 +115,7 @@ impl Sdk {
 }
 
 /// clang's own CUDA header includes this header, which belongs to cuRAND, not to the toolkit's
-/// core. The contents are not needed, so an empty file replaces a missing header.
+/// core. The contents are not needed, so if the header is missing, an empty file replaces it.
 const CURAND: &str = "curand_mtgp32_kernel.h";
 
 /// The part of this crate's header that depends on no other header.
@@ -123,9 +123,9 @@ const NVPTX_ATOMICS: &str = "offload/nvptx_atomics.h";
 
 const WAVEFRONT: &str = "__AMDGCN_WAVEFRONT_SIZE";
 
-/// Returns the option that defines the macro for the wavefront size, unless clang defines the
-/// macro. ROCm's headers up to version 6 expect the macro from clang, but clang 22 and newer do not
-/// define it.
+/// Returns the option that defines the macro for the wavefront size, unless clang predefines it.
+/// ROCm's headers up to version 6 rely on clang for the macro, but clang 22 and newer do not define
+/// it.
 fn wavefront_define(clang: &Clang, id: TargetId<'_>, tools: &Tools<'_>) -> Option<String> {
     let is_missing = !tools.clang_defines(clang, id.processor(), WAVEFRONT);
     is_missing.then(|| format!("-D{WAVEFRONT}={}", wavefront_size(id.processor())))
@@ -140,8 +140,8 @@ pub(super) fn wavefront_size(processor: &str) -> u32 {
 /// Returns the major version of a processor, such as 11 for `gfx1100` and 9 for `gfx90a`.
 pub(crate) fn major(processor: &str) -> Option<u32> {
     let name = processor.strip_prefix("gfx")?;
-    // A generic processor's name may have a dash after the major version. In other names, two
-    // hexadecimal digits follow the major version.
+    // In a generic processor's name, a dash may follow the major version. In other names, two
+    // hexadecimal digits do.
     let major = match name.split_once('-') {
         Some((major, _)) => major,
         None => name.get(..name.len().saturating_sub(2))?,

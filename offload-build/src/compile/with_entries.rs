@@ -1,4 +1,4 @@
-//! Writes copies of the CPU image's sources, each with an entry for each of its kernels.
+//! Copies the CPU image's sources, and appends an entry for each kernel.
 //!
 //! The entries need the kernels' names, so a compiler first describes the source. The image's
 //! compiler then reads a copy of the source with the entries after its last line. A `#line`

@@ -10,8 +10,8 @@ use offload_pack::signature::{
 /// its kernels.
 ///
 /// If a kernel's arguments in an image differ from the source's, a warning reports the difference,
-/// and programs that call the kernel do not compile. The same applies to `static` kernels from two
-/// sources if they have the same name in the CPU image.
+/// and programs that call the kernel do not compile. The same applies to two sources' `static`
+/// kernels that have the same name in the CPU image.
 pub(super) fn agreed(
     module: &str,
     signatures: &Signatures,
@@ -49,7 +49,7 @@ pub(super) fn agreed(
             kernel.difference.iter().for_each(|line| cargo.warn(&format!("  {line}")));
         }
         if has_cpu && let Some(other) = of_one_name(&kernel.symbol, &signatures.kernels) {
-            // One warning is enough for two kernels.
+            // Warn only once about the two kernels.
             if other.symbol < kernel.symbol {
                 cargo.warn(&format!(
                     "module \"{module}\": the kernels {} ({}) and {} ({}) have the same name in \
@@ -89,7 +89,7 @@ fn difference<'a>(
         let mut is_same = layout.as_ref().is_some_and(|layout| layout.len() == arguments.len());
         for (at, (parameter, argument)) in kernel.parameters.iter().zip(arguments).enumerate() {
             // Compare sizes, not offsets. Images align some types differently, but a launch passes
-            // the addresses of the arguments and therefore works with any offsets.
+            // the arguments' addresses, so it works with any offsets.
             let size = layout.as_ref().map(|layout| layout[at].1.bytes);
             is_same &= size == Some(argument.size) && is_possible(&parameter.ty, argument);
         }

@@ -1,8 +1,8 @@
 //! Compresses packs. Each module is a separate stream, which can be decompressed without the other
 //! modules.
 //!
-//! A pack that is only for AMD contains a compressed bundle (`CCOB`, version 3) for each module,
-//! which HIP's runtime accepts. Other packs contain an offload binary of version 3 for each module.
+//! An AMD-only pack contains a compressed bundle (`CCOB`, version 3) for each module, which HIP's
+//! runtime accepts. Other packs contain an offload binary of version 3 for each module.
 
 use crate::output::{OutDir, record, remove, write_if_changed};
 use crate::pack::image::Image;
@@ -19,7 +19,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// Compresses the modules of a pack, and returns the layout of the pack.
+/// Compresses a pack's modules, and returns the pack's layout.
 ///
 /// Returns an error if a file cannot be read or written.
 pub(crate) fn compress(
@@ -43,8 +43,8 @@ pub(crate) fn compress(
         let (bytes, stream) = module_bytes(module, &container, section, modules.len() > 1, output)?;
         layout.pad_to(align);
         let start = layout.size();
-        // A bundle is compressed as a whole. In an offload binary, the header of `plain` bytes is
-        // not compressed.
+        // A bundle is compressed as a whole. In an offload binary, the header, `plain` bytes, stays
+        // uncompressed.
         let (bundle, plain) = match section {
             DeviceSection::HipFatbin => (Some(start), 0),
             DeviceSection::LlvmOffloading => (None, stream.start),
@@ -80,7 +80,7 @@ fn path(module: &ModuleImages, output: &OutDir) -> PathBuf {
 }
 
 /// Returns the range of the compressed stream in a container, or `None` if the container is
-/// damaged. In `bytes`, zeros may follow the container.
+/// damaged. Zeros may follow the container in `bytes`.
 fn stream(bytes: &[u8], section: DeviceSection) -> Option<Range<u64>> {
     let (size, stream) = match section {
         DeviceSection::HipFatbin => {
@@ -95,7 +95,7 @@ fn stream(bytes: &[u8], section: DeviceSection) -> Option<Range<u64>> {
     Some(size - stream.len() as u64..size)
 }
 
-/// Returns a module's compressed container, and the range of the container's stream. Uses an
+/// Returns a module's compressed container, and the range of the container's stream. Reuses an
 /// earlier run's container if it was made from the same images.
 fn module_bytes(
     module: &ModuleImages,
@@ -121,7 +121,7 @@ fn module_bytes(
     {
         return Ok((bytes, stream));
     }
-    // Remove the old key first. Otherwise, an interrupted build could leave the new container with
+    // Remove the old key first, so that an interrupted build cannot leave the new container with
     // the old key.
     remove(&key_path)?;
     let read = |image: &Image| files::read(&image.path);

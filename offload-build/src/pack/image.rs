@@ -26,7 +26,7 @@ pub(crate) fn kernels(path: &Path) -> Result<Vec<String>, Error> {
     with_kernels(path, |kernels| kernels.map(|kernel| kernel.name.to_owned()).collect())
 }
 
-/// Returns the kernels in an image for a GPU, in alphabetical order.
+/// Returns the kernels in a GPU image, in alphabetical order.
 pub(crate) fn read_kernels(path: &Path) -> Result<Vec<IndexKernel>, Error> {
     with_kernels(path, |kernels| IndexKernel::in_order(kernels))
 }
@@ -42,7 +42,7 @@ fn with_kernels<T>(path: &Path, take: impl FnOnce(Kernels<'_>) -> T) -> Result<T
     Ok(take(kernels))
 }
 
-/// Variables that compilers read directly, and whose flags may name GPUs.
+/// Variables from which compilers directly read flags that may name GPUs.
 const FLAG_VARIABLES: [&str; 4] = [
     "NVCC_PREPEND_FLAGS",
     "NVCC_APPEND_FLAGS",
@@ -50,8 +50,8 @@ const FLAG_VARIABLES: [&str; 4] = [
     "HIPCC_COMPILE_FLAGS_APPEND",
 ];
 
-/// Returns the error about images for targets that were not requested. The error names the possible
-/// sources of these targets.
+/// Returns the error about images for targets that were not requested. The error names possible
+/// causes.
 pub(crate) fn not_asked_for(what: &str, cargo: &Cargo) -> Error {
     let set = FLAG_VARIABLES.iter().filter_map(|name| Some((name, cargo.user_var(name)?)));
     let set: Vec<String> = set.map(|(name, value)| format!("{name}={value}, ")).collect();
@@ -65,10 +65,10 @@ pub(crate) fn not_asked_for(what: &str, cargo: &Cargo) -> Error {
     Error::new(ErrorKind::ToolFailed, message)
 }
 
-/// The number of bytes to read from an image. The headers and PTX's first directives need fewer.
+/// How many bytes to read from an image. The headers and PTX's first directives need fewer.
 const HEADER_SIZE: u64 = 4096;
 
-/// Reads the header of the image at `path`. Returns the image's kind, and its size in bytes.
+/// Reads the header of the image at `path`, and returns the image's kind and its size in bytes.
 ///
 /// Returns an error if the image is for a target other than `target`.
 pub(crate) fn read_header(
@@ -147,9 +147,8 @@ impl Image {
         }
     }
 
-    /// Lowers the version of the PTX file at `path` to the oldest version that supports all of the
-    /// file's instructions. If the oldest version is unknown, changes nothing and returns the
-    /// reason.
+    /// Lowers the version of the PTX file at `path` to the oldest one that supports all of the
+    /// file's instructions. If that version is unknown, changes nothing and returns the reason.
     pub(crate) fn lower_ptx(path: &Path) -> Result<Option<String>, Error> {
         let mut text = files::read(path)?;
         // `open` reports an error in the header.
@@ -172,7 +171,7 @@ impl Image {
         Ok(None)
     }
 
-    /// Adds a line feed to the end of the image file at `path`, if a pack requires one.
+    /// Appends a line feed to the image file at `path` if a pack requires one.
     pub(crate) fn seal(path: &Path) -> Result<(), Error> {
         let sealed = fs::metadata(path).and_then(|metadata| {
             if needs_line_feed(path, metadata.len()) {
@@ -184,8 +183,8 @@ impl Image {
         sealed.map_err(|error| Error::io("finish writing", path, error))
     }
 
-    /// Adds a line feed to the bytes of an image that will be written to `path`, if a pack requires
-    /// one.
+    /// Appends a line feed to the bytes of an image that will be written to `path` if a pack
+    /// requires one.
     pub(crate) fn seal_bytes(path: &Path, bytes: &mut Vec<u8>) {
         if needs_line_feed(path, bytes.len() as u64) {
             bytes.push(b'\n');
@@ -193,17 +192,16 @@ impl Image {
     }
 }
 
-/// Whether an image needs an additional line feed at its end. Drivers read PTX as text up to a NUL.
-/// In an offload binary, zeros fill the space after an image up to the next multiple of 8 bytes. A
-/// PTX text that would end at a multiple of 8 bytes gets a line feed, so that a NUL follows every
-/// text.
+/// Whether an image needs an additional line feed at its end. Drivers read PTX as text up to a NUL,
+/// and an offload binary pads each image with zeros to a multiple of 8 bytes. A PTX text whose size
+/// already is such a multiple gets a line feed, so that a NUL follows every text.
 fn needs_line_feed(path: &Path, size: u64) -> bool {
     path.extension().is_some_and(|extension| extension == "ptx")
         && size.is_multiple_of(offload_binary::ALIGN)
 }
 
 /// Returns the functions that a PTX text declares but does not define, except those of CUDA's
-/// device runtime. No linker can add them, because there is none for PTX.
+/// device runtime. There is no linker for PTX that could add them.
 fn undefined(ptx: &str) -> Vec<&str> {
     const SYSTEM: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
     const FUNCTION: &str = ".extern .func";

@@ -56,8 +56,7 @@ pub(crate) fn of(
     Ok(Some(kernels))
 }
 
-/// Warns if a module's images contain no kernel. The usual cause is a kernel template that no
-/// source instantiates.
+/// Warns if a module's images contain no kernel.
 pub(crate) fn warn_of_none(
     pack: &str,
     module: &ModuleImages,

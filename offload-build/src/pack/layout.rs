@@ -17,20 +17,20 @@ pub(crate) struct ModuleImages {
     pub(crate) images: Vec<Image>,
     /// The known signatures of the module's kernels, or the reason why the signatures are unknown.
     pub(crate) signatures: Result<Signatures, String>,
-    /// The sources in CUDA's dialect or HIP, which may contain kernel templates.
+    /// The CUDA and HIP sources, which may contain kernel templates.
     pub(crate) sources: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
 pub(crate) struct PackLayout {
-    /// The layout of the pack, whose payload numbers are positions in `files`.
+    /// The pack's layout. Its payload numbers are positions in `files`.
     pub(crate) layout: Layout,
     pub(crate) files: Vec<PathBuf>,
     /// The modules with their images, but without kernels and signatures.
     pub(crate) modules: Vec<IndexModule>,
 }
 
-/// Returns the layout of a pack without compression.
+/// Returns the layout of an uncompressed pack.
 pub(crate) fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<PackLayout, Error> {
     let (mut layout, mut files, mut placed) = (Layout::new(), Vec::<PathBuf>::new(), Vec::new());
     let mut binaries = OffloadBinaryBuilder::new();

@@ -1,5 +1,5 @@
-//! Detects the linker of the host program, as far as a build script can, and checks whether a pack
-//! is too large for that linker.
+//! Detects the host program's linker, as far as a build script can, and checks whether a pack is
+//! too large for it.
 //!
 //! In x86-64 ELF files, code can only reach data within 2 GiB. The `SHF_X86_64_LARGE` flag on the
 //! pack's section allows a larger distance. Linkers place a pack of 2.2 GiB as follows:
@@ -23,7 +23,7 @@ const GIB: u64 = 1 << 30;
 /// The size in bytes above which a pack causes a warning.
 const PLENTY: u64 = GIB;
 
-/// The largest size in bytes of a pack that every linker can link into a program of usual size.
+/// The size in bytes of the largest pack that every linker can link into a program of usual size.
 const MOST: u64 = GIB + GIB / 2;
 
 /// The kinds of linkers that treat large packs differently.
@@ -150,7 +150,7 @@ fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
     lld_is_off.map(|flag| (Linker::Gnu, flag))
 }
 
-/// Returns the linker with this name. Returns `None` for a compiler, or for an unknown linker.
+/// Returns the linker with this name, or `None` for a compiler or an unknown linker.
 fn known(path: &str) -> Option<Linker> {
     let name = Path::new(path).file_name()?.to_str()?;
     match name.rsplit('-').next().unwrap_or(name) {

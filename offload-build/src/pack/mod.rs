@@ -1,4 +1,4 @@
-//! Assembles the pack from images, puts it into a host object, and writes the index for the macro.
+//! Assembles images into a pack, embeds it in a host object, and writes the index for the macro.
 
 mod agreement;
 #[cfg(feature = "compression")]
@@ -100,8 +100,8 @@ impl PackedImage {
         self.target.as_str()
     }
 
-    /// Returns the path of the file that contains only this image. The file is in `OUT_DIR`. If the
-    /// source already is a code object or cubin, this is the source's path.
+    /// Returns the path of the file that contains only this image. The file is in `OUT_DIR`, unless
+    /// the source already is a code object or cubin, in which case this is the source's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -135,8 +135,8 @@ pub(crate) fn write_absent(
     Ok(Pack { path: None, modules: packed })
 }
 
-/// Writes the index of a pack, and the Rust code for it. The first line of the code is for the
-/// macro. It contains the version, and values for checking the library.
+/// Writes the index of a pack, and the Rust code for it. The code's first line is for the macro: it
+/// contains the version, and values for checking the library.
 fn describe(index: &Index, output: &OutDir) -> Result<(), Error> {
     write_if_changed(&output.index(), index.to_string().as_bytes())?;
     let library = match index {
@@ -217,7 +217,7 @@ pub(crate) fn write(
     let library_offset = archive.offset_of(0).unwrap_or(0) + object.offset_of(0).unwrap_or(0);
     let library_layout = archive.nest(|_| object.clone()).nest(|_| layout.clone());
     let library_path = output.library(&library);
-    // Write in parallel, because most of the time for a large pack is spent waiting for memory.
+    // Write both files in parallel, because writing a large pack mostly waits for memory.
     std::thread::scope(|scope| {
         let pack = scope.spawn(|| write_layout(&output.pack(), &layout, &files));
         write_layout(&library_path, &library_layout, &files)?;

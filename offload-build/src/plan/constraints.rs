@@ -1,6 +1,6 @@
-//! Reads the constraints that a source's bytes put on its targets: a triple, `.amdgcn_target`, or
-//! the headers of supplied images. As with `.supports`, the build makes no image from the source
-//! for other targets, even if they are listed.
+//! Reads how a source's bytes constrain its targets: by a triple, `.amdgcn_target`, or the headers
+//! of supplied images. As with `.supports`, images for other targets do not contain the source,
+//! even if these targets are listed.
 
 use super::supplied;
 use crate::request::Language;
@@ -15,13 +15,13 @@ use std::path::Path;
 pub(crate) enum Constraints {
     /// The file names no target.
     Any,
-    /// The source includes these HIP headers. Only ROCm provides the headers' host part.
+    /// The source includes these HIP headers, whose host part only ROCm provides.
     HipHeaders(Vec<String>),
     /// The source contains a target triple for this vendor's GPUs.
     Triple(Vendor, String),
-    /// The source is assembly. Its text may name a target and may define kernels.
+    /// Assembly, with the target that its text names, and whether it defines kernels.
     Assembly { target: Option<Target>, has_kernels: bool },
-    /// The architecture in the PTX text.
+    /// PTX for this architecture.
     Ptx(NvidiaArch),
     /// The targets of the images in the file.
     Images(Vec<supplied::Name>),
@@ -72,14 +72,14 @@ impl Constraints {
     }
 
     /// Whether the source cannot be linked with other sources, although its language allows
-    /// linking. Assembly with kernels contains a separate note about these kernels, but runtimes
-    /// read only the first note of a code object.
+    /// linking. Assembly that defines kernels emits its own note about them, but runtimes read only
+    /// the first note of a code object.
     pub(crate) fn is_alone(&self) -> bool {
         matches!(self, Constraints::Assembly { has_kernels: true, .. })
     }
 
-    /// Returns text about the limit on the source's targets, for messages that begin with the
-    /// file's name.
+    /// Describes how the source's targets are limited, for messages that begin with the file's
+    /// name.
     pub(crate) fn limit(&self) -> Option<String> {
         match self {
             Constraints::Any => None,
@@ -112,8 +112,8 @@ impl Constraints {
     }
 }
 
-/// Whether PTX for the architecture `text` can be used for the target `wanted`, either as the image
-/// or after assembly to machine code.
+/// Whether PTX for the architecture `text` can be used for the target `wanted`, either as is or
+/// assembled to machine code.
 fn is_ptx_for(text: NvidiaArch, wanted: NvidiaArch) -> bool {
     match (wanted.code, text.suffix) {
         (NvidiaCode::Ptx, _) => text == wanted,
@@ -121,8 +121,7 @@ fn is_ptx_for(text: NvidiaArch, wanted: NvidiaArch) -> bool {
         (NvidiaCode::Cubin, Some(NvidiaSuffix::FamilySpecific)) => {
             wanted.suffix.is_some() && text.family_has(wanted.major, wanted.minor)
         }
-        // The letter is `a`, or an unknown letter. Assume that an unknown letter limits the targets
-        // as much as `a`.
+        // The suffix is `a` or unknown. Assume that an unknown suffix is as restrictive as `a`.
         (NvidiaCode::Cubin, Some(_)) => text == wanted.with_code(NvidiaCode::Ptx),
     }
 }
@@ -181,7 +180,7 @@ fn of_assembly(bytes: &[u8]) -> Constraints {
     Constraints::Assembly { target, has_kernels }
 }
 
-/// Returns the quoted text after these words at the start of a line.
+/// Finds a line that starts with `words`, and returns the quoted text that follows.
 fn quoted(text: &[u8], words: &str) -> Option<String> {
     let text = String::from_utf8_lossy(text);
     let mut lines = text.lines().filter_map(|line| line.trim_start().strip_prefix(words));

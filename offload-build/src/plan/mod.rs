@@ -17,16 +17,15 @@ use crate::toolchain::{Cargo, Error, ErrorKind};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A module with its examined sources, and the targets that it is built for.
+/// A module with its examined sources and its targets.
 #[derive(Debug)]
 pub(crate) struct PlannedModule {
-    /// The name with which programs select the module.
+    /// The name by which programs select the module.
     pub(crate) name: String,
-    /// The prefix of the module's file names, with a dot at the end. Empty for the unnamed module.
+    /// The prefix of the module's file names, with the final dot. Empty for the unnamed module.
     pub(crate) prefix: String,
     pub(crate) options: Options,
     pub(crate) sources: Vec<PlannedSource>,
-    /// The targets for which the module is built.
     pub(crate) targets: Vec<Target>,
     pub(crate) required: Vec<RequiredKernel>,
 }
@@ -37,7 +36,7 @@ pub(crate) struct PlannedSource {
     pub(crate) path: PathBuf,
     pub(crate) language: Language,
     pub(crate) options: Options,
-    /// The selectors with which build.rs limits the source's targets. Empty for all targets.
+    /// The selectors in build.rs that limit the source's targets. Empty for all targets.
     declared: Vec<Selector>,
     /// The compilers that build.rs requests.
     compilers: Vec<Compiler>,
@@ -46,8 +45,7 @@ pub(crate) struct PlannedSource {
 }
 
 impl PlannedSource {
-    /// Whether build.rs and the source's bytes allow an image for this target to contain the
-    /// source.
+    /// Whether build.rs and the source's bytes allow the source in images for this target.
     fn is_for(&self, target: &Target) -> bool {
         allow(&self.declared, target) && self.constraints.is_for(target)
     }
@@ -57,7 +55,7 @@ impl PlannedSource {
         self.language.recipe(target.vendor(), &self.compilers)
     }
 
-    /// Returns a description of the constraints on the source's targets.
+    /// Describes the constraints on the source's targets.
     fn limits(&self) -> String {
         let mut limits = Vec::new();
         if !self.declared.is_empty() {
@@ -89,14 +87,14 @@ impl PlannedModule {
         !self.targets.is_empty() && !self.targets.iter().any(Target::is_gpu)
     }
 
-    /// Returns the start of a file name for the module. `name` is the part for the target or the
+    /// Returns the start of one of the module's file names. `name` identifies the target or the
     /// host.
     pub(crate) fn file_stem(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
 }
 
-/// Prints a module's options as a line for the manifest of a prebuilt set.
+/// Prints a module's options as one line of a prebuilt set's manifest.
 impl fmt::Display for PlannedModule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut words = Vec::new();
@@ -126,8 +124,8 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
     let mut is_excluded = |source: &Source| {
         let path = source.path.to_string_lossy().replace('\\', "/");
         let matches = request.exclude.iter().map(|pattern| is_match(pattern, &path));
-        // Try every pattern, even after a match. A source may match several patterns, and each of
-        // them counts as used.
+        // Try every pattern, even after a match, because a source may match several patterns, and
+        // each of them counts as used.
         excluded.iter_mut().zip(matches).fold(false, |any, (used, is_match)| {
             *used |= is_match;
             any | is_match
@@ -148,8 +146,8 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
         }
         let name = module.name.clone().unwrap_or_else(|| pack.to_owned());
         check_name(&name, module)?;
-        // Reject names that differ only in case. Image files are named after their modules, and
-        // file systems may treat such names as equal.
+        // Reject names that differ only in case, because image files are named after their modules,
+        // and file systems may treat such names as equal.
         if let Some((taken, other)) =
             modules.iter().find(|(taken, _)| taken.eq_ignore_ascii_case(&name))
         {
@@ -175,12 +173,11 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
     }
 }
 
-/// Returns the modules, each with the listed targets for which it is built. Prints which modules
-/// are not built for all listed targets.
+/// Determines which of the listed targets each module is built for, and prints which modules are
+/// not built for all of them.
 ///
 /// Returns an error if a source is missing, has an unknown language, or cannot be compiled for a
-/// target. Sources that cannot be linked are an error, and so is a module without remaining
-/// targets.
+/// target, if a module's sources cannot be linked, or if it has no targets left.
 pub(crate) fn plan(
     request: &Request,
     product: Product<'_>,
@@ -243,7 +240,7 @@ pub(crate) fn plan(
 }
 
 /// Returns the module's name for messages. In a static library, each source is a module of its own,
-/// so this function returns the source's path.
+/// which messages refer to by the source's path.
 fn in_messages(product: Product<'_>, module: &PlannedModule) -> String {
     match (product, &module.sources[..]) {
         (Product::StaticLibrary(_), [source]) => source.path.display().to_string(),
@@ -361,8 +358,8 @@ fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
 }
 
 /// Checks that the sources for nvcc can be combined into one image. nvcc compiles each source
-/// separately, and the machine code is then linked. nvcc's output cannot be linked with that of
-/// other compilers.
+/// separately, so several sources must be linked, which works neither for PTX nor with the output
+/// of other compilers.
 fn check_nvcc(
     module: &PlannedModule,
     target: &Target,
@@ -401,7 +398,7 @@ fn look_into(
         Some(language) => language,
         None => Language::of(path).map_err(Error::config)?,
     };
-    // `cargo package` leaves out kernel crates. The prebuilt set contains their images.
+    // `cargo package` leaves out kernel crates, but the prebuilt set contains their images.
     let is_left_out = language == Language::Rust && cargo.is_packaged();
     if !path.is_file() && !is_left_out {
         let message = format!(
@@ -492,7 +489,7 @@ fn is_match(pattern: &str, path: &str) -> bool {
     (0..=end).filter(|at| rest.is_char_boundary(*at)).any(|at| is_match(tail, &rest[at..]))
 }
 
-/// Returns the name of the module made from a single source: the file name without its extension.
+/// Returns the name of a single-source module: the source's file name without its extension.
 pub(crate) fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }

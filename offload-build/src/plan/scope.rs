@@ -1,5 +1,5 @@
-//! Determines the vendor to which build.rs limits a build, before sources are read and targets are
-//! known.
+//! Determines whether build.rs limits a build to one vendor, before sources are read and targets
+//! are known.
 
 use crate::request::{Compiler, Language, Module, Request, Selector, Source};
 use crate::targets::{OnlyVendor, Product, RequestedTargets, Scope};
@@ -24,12 +24,12 @@ pub(crate) fn scope<'a>(
     let mut only = of_selectors(request)
         .or_else(|| of_sources(&modules))
         .or_else(|| of_compilers(&modules, &compilers, requested, product));
-    // Targets of other vendors are an error only if a product is made and must have images.
+    // Other vendors' targets are an error only if the build makes a product that must have images.
     only.iter_mut().for_each(|only| only.refuses_others &= is_made && !may_be_empty);
     Scope { product, only, by_nvcc }
 }
 
-/// Returns the only vendor that the build's call to `supports` allows, if it allows only one.
+/// Returns the vendor, if the build's call to `supports` allows only one.
 fn of_selectors(request: &Request) -> Option<OnlyVendor> {
     let mut list = Vec::new();
     for selector in &request.supports {
@@ -42,8 +42,7 @@ fn of_selectors(request: &Request) -> Option<OnlyVendor> {
     Some(OnlyVendor { example, ..only(vendor, reason, true) })
 }
 
-/// Returns the only vendor that the languages and build.rs's selectors for modules and sources
-/// allow.
+/// Returns the vendor, if the languages and the selectors for modules and sources allow only one.
 fn of_sources(modules: &[&Module]) -> Option<OnlyVendor> {
     let mut all = Vec::new();
     for module in modules {
@@ -66,8 +65,8 @@ fn only(vendor: Vendor, reason: String, refuses_others: bool) -> OnlyVendor {
     OnlyVendor { vendor, reason, example: vendor.examples()[0].to_owned(), refuses_others }
 }
 
-/// Returns the only vendor of the compilers that build.rs requests. For a pack, clang may compile
-/// the sources for other vendors, so the result excludes no vendor. The result only determines
+/// Returns the vendor, if build.rs requests compilers for only one. For a pack, this excludes no
+/// other vendor, because clang may compile the sources for others, so the result only determines
 /// which vendor's environment variables the build uses.
 fn of_compilers(
     modules: &[&Module],
@@ -90,8 +89,8 @@ fn of_compilers(
     Some(only(vendor, reason, is_library))
 }
 
-/// Returns the vendors that any of these selectors may select. Without selectors, returns all
-/// vendors.
+/// Returns the vendors whose targets these selectors may select, or all vendors if there are no
+/// selectors.
 fn vendors(selectors: &[Selector]) -> Vec<Vendor> {
     let mut vendors = Vendor::ALL.to_vec();
     vendors.retain(|vendor| {
@@ -101,8 +100,7 @@ fn vendors(selectors: &[Selector]) -> Vec<Vendor> {
     vendors
 }
 
-/// Returns the vendor in the list, if all entries are the same vendor and it makes GPUs. Otherwise,
-/// returns `None`.
+/// Returns the list's vendor, or `None` if the entries differ or are not for GPUs.
 fn sole(vendors: &[Vendor]) -> Option<Vendor> {
     let first = *vendors.first()?;
     (first.is_gpu() && vendors.iter().all(|vendor| *vendor == first)).then_some(first)

@@ -1,9 +1,9 @@
-//! The compilers of the CUDA dialect and of HIP for GPUs.
+//! Compilers for the CUDA dialect and HIP on GPUs.
 
 use offload_format::target::Vendor;
 use std::fmt;
 
-/// A compiler of the CUDA dialect and of HIP, and its headers.
+/// A compiler for the CUDA dialect and HIP, with its headers.
 ///
 /// ```no_run
 /// use offload_build::{Build, Compiler};
@@ -24,18 +24,18 @@ pub enum Compiler {
     Nvcc,
     /// clang with the headers and device libraries of a CUDA toolkit, for NVIDIA's GPUs.
     ClangCuda,
-    /// clang with ROCm's headers and device libraries, for AMD's GPUs. The compiler is the clang of
-    /// a ROCm installation (`hipcc`, `amdclang++`), or else the clang that builds find.
+    /// clang with ROCm's headers and device libraries, for AMD's GPUs. Uses the clang of a ROCm
+    /// installation (`hipcc`, `amdclang++`), or else the build's usual clang.
     ///
-    /// If build.rs requests no compiler for AMD's GPUs, a `.hip` source that includes `<hip/…>`
-    /// uses this compiler in three cases: `ROCM_PATH`, `HIP_PATH`, `ROCM_HOME` or `HIPCC` is set,
+    /// If build.rs requests no compiler for AMD's GPUs, a `.hip` source that includes `<hip/…>` is
+    /// compiled this way in three cases: `ROCM_PATH`, `HIP_PATH`, `ROCM_HOME` or `HIPCC` is set,
     /// [`Build::include`](crate::Build::include) names a folder with `hip/hip_runtime.h`, or only
     /// ROCm provides the included header.
     ClangRocm,
 }
 
 impl Compiler {
-    /// Returns the vendor, if the compiler is only for one vendor's GPUs.
+    /// Returns the vendor whose GPUs the compiler is limited to, if any.
     pub(crate) fn vendor(self) -> Option<Vendor> {
         match self {
             Compiler::Clang => None,
@@ -44,7 +44,7 @@ impl Compiler {
         }
     }
 
-    /// Returns the last compiler in a list that compiles for targets of this vendor.
+    /// Returns the last compiler in a list that supports this vendor, or clang by default.
     pub(crate) fn of(list: &[Compiler], vendor: Vendor) -> Compiler {
         list.iter()
             .rev()
@@ -54,7 +54,7 @@ impl Compiler {
     }
 }
 
-/// Writes the name, for manifests of prebuilt sets and for messages.
+/// Writes the name for messages and for the manifests of prebuilt sets.
 impl fmt::Display for Compiler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

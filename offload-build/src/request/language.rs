@@ -1,5 +1,4 @@
-//! The languages of sources, and the table of the recipes for each language and each kind of
-//! target.
+//! Source languages, and the table of recipes for each language and kind of target.
 
 use crate::request::Compiler;
 use offload_format::target::Vendor;
@@ -37,7 +36,7 @@ pub enum Language {
     /// Supplied images: AMD code objects (`.hsaco`, `.co`), cubins (`.cubin`), SPIR-V that was
     /// compiled with this crate's header (`.spv`), offload bundles (`.hipfb`, `.bundle`) and
     /// offload binaries (`.offload`). The `containers` feature adds NVIDIA's fatbins (`.fatbin`),
-    /// bundles in a row, and archives of any of these (`.a`). The `compression` feature adds
+    /// consecutive bundles, and archives of any of these (`.a`). The `compression` feature adds
     /// compressed containers. The build reads the format and the targets from the file's bytes.
     Image,
 }
@@ -46,17 +45,17 @@ pub enum Language {
 pub(crate) enum Recipe {
     /// clang compiles the source to LLVM bitcode, in this dialect and with these headers.
     Offload(Dialect, Headers),
-    /// nvcc compiles the sources with its own headers. nvcc compiles a single source to the image,
-    /// and several sources to relocatable cubins.
+    /// nvcc compiles the sources with its own headers: a single source to the image, and several to
+    /// relocatable cubins.
     Nvcc,
-    /// clang compiles the source to LLVM bitcode for a single target, in this mode and with these
-    /// options.
+    /// clang compiles the source to LLVM bitcode for a single target, with this `-x` language and
+    /// these options.
     Direct(&'static str, &'static [&'static str]),
     /// clang assembles the source to an object for a single target.
     Assemble,
     /// The host's C++ compiler compiles the source, after the kernel header, to an object.
     Host,
-    /// The source is PTX. It is the image, or ptxas compiles it to the image. PTX cannot be linked
+    /// The PTX source is itself the image, or ptxas compiles it to the image. PTX cannot be linked
     /// with other sources.
     Ptx,
     /// The source is a crate's manifest, and Cargo compiles the crate for a single target. The
@@ -76,7 +75,7 @@ pub(crate) enum Dialect {
 }
 
 impl Dialect {
-    /// Returns the name of the language in clang's option `-x`.
+    /// Returns the language name for clang's `-x` option.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Dialect::Cuda => "cuda",
@@ -85,10 +84,10 @@ impl Dialect {
     }
 }
 
-/// The headers for compiling a source of an offloading language.
+/// The headers for a source in an offloading language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Headers {
-    /// This crate's header, in front of the source.
+    /// This crate's header, included before the source.
     Ours,
     /// The headers of a CUDA toolkit.
     Cuda,
@@ -97,7 +96,7 @@ pub(crate) enum Headers {
 }
 
 impl Recipe {
-    /// Whether this recipe's output can be linked with the outputs for other sources.
+    /// Whether this recipe's output can be linked with that of other sources.
     pub(crate) fn is_linked(self) -> bool {
         !matches!(self, Recipe::Ptx | Recipe::Cargo | Recipe::Supplied)
     }
@@ -112,11 +111,11 @@ struct Row {
     extensions: &'static [&'static str],
     /// Whether the language has `#include` and macros.
     is_preprocessed: bool,
-    /// The recipes for targets of AMD, NVIDIA and Intel, and for the CPU.
+    /// The recipes for AMD, NVIDIA, Intel and the CPU, in this order.
     recipes: [Option<Recipe>; 4],
 }
 
-/// The recipes of the CUDA dialect and of HIP.
+/// The recipes for the CUDA dialect and HIP.
 const DIALECT: [Option<Recipe>; 4] = [
     Some(Recipe::Offload(Dialect::Hip, Headers::Ours)),
     Some(Recipe::Offload(Dialect::Cuda, Headers::Ours)),
@@ -126,8 +125,8 @@ const DIALECT: [Option<Recipe>; 4] = [
 
 // `-nostdlibinc` excludes the headers of the host's C library, which are not meant for devices.
 const C_OPTIONS: &[&str] = &["-nogpulib", "-ffreestanding", "-nostdlibinc"];
-// `-Wno-override-module` suppresses a warning about the triple. The plan has already compared the
-// triple with the target. A file without a triple gets the target's.
+// `-Wno-override-module` suppresses a warning about the triple, which the plan has already compared
+// with the target. A file without a triple gets the target's.
 const IR_OPTIONS: &[&str] = &["-nogpulib", "-Wno-override-module"];
 
 const TABLE: &[Row] = &[
@@ -150,7 +149,7 @@ const TABLE: &[Row] = &[
         name: "OpenCL C",
         extensions: &["cl"],
         is_preprocessed: true,
-        // On Intel's GPUs, only code with the kernel header can read the block size of a launch.
+        // On Intel's GPUs, code needs the kernel header to read a launch's block size.
         recipes: [
             Some(Recipe::Direct("cl", &["-nogpulib"])),
             Some(Recipe::Direct("cl", &["-nogpulib"])),
@@ -249,7 +248,7 @@ impl Language {
         self.row().is_preprocessed
     }
 
-    /// Returns the recipe for this kind of target and the compilers that build.rs requests. Returns
+    /// Returns the recipe for this kind of target with the compilers that build.rs requests, or
     /// `None` if there is no recipe.
     pub(crate) fn recipe(self, vendor: Vendor, compilers: &[Compiler]) -> Option<Recipe> {
         let [amd, nvidia, intel, cpu] = self.row().recipes;
@@ -271,8 +270,8 @@ impl Language {
         }
     }
 
-    /// Returns the reason why there is no recipe for a kind of target, and what to do instead.
-    /// Returns an empty string if this crate merely lacks a recipe.
+    /// Returns the reason why there is no recipe for a kind of target, and what to do instead, or
+    /// an empty string if this crate merely lacks a recipe.
     pub(crate) fn obstacle(self, vendor: Vendor) -> &'static str {
         match (self, vendor) {
             (Language::Rust, Vendor::Intel) => {
@@ -283,7 +282,7 @@ impl Language {
         }
     }
 
-    /// Returns the selectors for the kinds of targets that this language can be compiled for.
+    /// Returns a selector for each kind of target that this language can be compiled for.
     pub(crate) fn vendors(self) -> Vec<String> {
         let mut vendors = Vec::new();
         for vendor in Vendor::ALL {

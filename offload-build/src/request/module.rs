@@ -59,7 +59,7 @@ impl Module {
         self.sources.iter().filter_map(Source::known_language).any(is_described)
     }
 
-    /// Returns a module with this name and without sources.
+    /// Returns an empty module with this name.
     ///
     /// The name may contain letters, digits, `_` and `-`.
     ///
@@ -75,7 +75,7 @@ impl Module {
         Self { name: Some(name.into()), ..Self::default() }
     }
 
-    /// Adds a source: a path, or a [`Source`]. All sources of a module are linked.
+    /// Adds a source: a path, or a [`Source`]. A module's sources are linked together.
     ///
     /// ```
     /// use offload_build::Module;

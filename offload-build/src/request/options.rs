@@ -1,4 +1,4 @@
-//! The settings in build.rs: compiler options, and all other settings of a build.
+//! A build's settings from build.rs: compiler options, and all others.
 
 use crate::request::{Compiler, Module, Selector};
 use crate::targets::Target;
@@ -12,7 +12,7 @@ pub(crate) struct Options {
     /// Input files that no compiler reports.
     pub(crate) inputs: Vec<PathBuf>,
     pub(crate) defines: Vec<(String, Option<String>)>,
-    /// Flags, each for all targets or for those that a selector selects.
+    /// Flags. A flag without a selector applies to all targets.
     flags: Vec<(Option<Selector>, String)>,
     /// The requested compilers. The last one that compiles for a target wins.
     pub(crate) compilers: Vec<Compiler>,
@@ -20,10 +20,9 @@ pub(crate) struct Options {
     pub(crate) debug: Option<bool>,
     /// The optimization level, from 0 to 3. `None` for the compiler's default.
     pub(crate) opt_level: Option<u32>,
-    /// Whether clang reads the parameters of the kernels that nvcc compiles.
+    /// Whether clang parses nvcc's sources to find the kernels' parameters.
     pub(crate) clang_signatures: Option<bool>,
-    /// Whether to lower the version of nvcc's PTX to the oldest version that supports the
-    /// instructions.
+    /// Whether to lower the version of nvcc's PTX to the oldest that supports its instructions.
     pub(crate) lower_ptx: Option<bool>,
 }
 
@@ -49,7 +48,7 @@ impl Options {
         self.lower_ptx = other.lower_ptx.or(self.lower_ptx);
     }
 
-    /// Adds to `all` the selectors that limit a flag to some targets.
+    /// Adds the selectors of all flags to `all`.
     pub(crate) fn add_selectors<'a>(&'a self, all: &mut Vec<&'a Selector>) {
         all.extend(self.flags.iter().filter_map(|(only, _)| only.as_ref()));
     }
@@ -140,11 +139,11 @@ pub(crate) struct Request {
     pub(crate) max_parallel: Option<usize>,
     /// The folder of the prebuilt set, if it is not the default.
     pub(crate) prebuilt: Option<PathBuf>,
-    /// Whether build.rs declares that GNU ld gets the linker script for large packs.
+    /// Whether build.rs declares that GNU ld is passed the linker script for large packs.
     pub(crate) large_pack_script: bool,
-    /// Whether the device code of a static library's sources is linked together.
+    /// Whether to link the device code of a static library's sources together.
     pub(crate) device_link: bool,
-    /// The word in build.rs that determines how a static library is linked with CUDA's runtime.
+    /// The word from build.rs for how to link a static library with CUDA's runtime.
     pub(crate) cudart: Option<String>,
     /// Whether the build prints the instructions that tell Cargo to link a static library.
     pub(crate) cargo_metadata: Option<bool>,

@@ -14,15 +14,15 @@ pub(crate) struct Selector {
 #[derive(Debug, Clone)]
 enum Meaning {
     Vendor(Vendor),
-    /// The targets with this name. For AMD, also targets with more features.
+    /// The target with this name. For AMD, also the same processor with more features.
     Exact(Target),
-    /// NVIDIA targets, machine code and PTX, of at least this compute capability (times ten).
+    /// NVIDIA targets (machine code and PTX) with at least this compute capability, times ten.
     AtLeast(u32),
 }
 
 impl Selector {
-    /// Returns the selector for this text. This function never fails, but a malformed selector
-    /// selects nothing, and [`Selector::check`] returns the error.
+    /// Parses a selector without failing: a malformed selector selects nothing, and
+    /// [`Selector::check`] returns the error.
     pub(crate) fn new(text: impl Into<String>) -> Self {
         let text = text.into();
         Self { meaning: meaning(&text), text }
@@ -36,8 +36,7 @@ impl Selector {
             .map_err(|why| format!("'{}' is not a valid selector: {why}", self.text))
     }
 
-    /// Returns the kind of targets that the selector selects, or `None` if the selector is
-    /// malformed.
+    /// Returns the vendor of the selected targets, or `None` if the selector is malformed.
     pub(crate) fn vendor(&self) -> Option<Vendor> {
         Some(match self.meaning.as_ref().ok()? {
             Meaning::Vendor(vendor) => *vendor,
@@ -46,8 +45,7 @@ impl Selector {
         })
     }
 
-    /// Returns an example of a target that the selector selects, or `None` if the selector is
-    /// malformed.
+    /// Returns an example of a selected target, or `None` if the selector is malformed.
     pub(crate) fn example(&self) -> Option<&str> {
         Some(match self.meaning.as_ref().ok()? {
             Meaning::Vendor(vendor) => vendor.examples()[0],

@@ -1,7 +1,7 @@
 //! Macros that implement the methods for compiler options on builds, modules and sources.
 
-/// Implements the methods for options that builds, modules and sources have. `$example` is an
-/// expression of the type `$ty`, for the documentation.
+/// Implements the option methods that builds, modules and sources share. `$example` is an
+/// expression of type `$ty` for the documentation.
 macro_rules! setters_of_sources {
     ($ty:ident, $($options:ident).+, $example:literal) => {
         impl $ty {
@@ -16,7 +16,7 @@ macro_rules! setters_of_sources {
                 self
             }
 
-            /// Defines a macro. Without a value, the macro is 1.
+            /// Defines a macro. Without a value, it expands to 1.
             ///
             #[doc = concat!("```\n", $example, ".define(\"TILE\", \"32\").define(\"FAST\", None);\n```")]
             pub fn define<'a>(&mut self, name: &str, value: impl Into<Option<&'a str>>) -> &mut Self {
@@ -24,10 +24,10 @@ macro_rules! setters_of_sources {
                 self
             }
 
-            /// Adds an option for every compiler of the sources, after all other options.
+            /// Passes an option to each of the sources' compilers, after all other options.
             ///
-            /// For PTX, the compiler is ptxas. Module options come after those of the build, and
-            /// source options after those of the module.
+            /// For PTX, the compiler is ptxas. Module options follow the build's, and source
+            /// options follow the module's.
             ///
             #[doc = concat!("```\n", $example, ".flag(\"-std=c++20\");\n```")]
             pub fn flag(&mut self, flag: impl Into<String>) -> &mut Self {
@@ -35,7 +35,7 @@ macro_rules! setters_of_sources {
                 self
             }
 
-            /// Adds an option, as `flag` does, only for the targets of a
+            /// Adds an option as `flag` does, but only for the targets of a
             /// [selector](crate::Build::supports).
             ///
             #[doc = concat!("```\n", $example, ".flag_for(\"amd\", \"-munsafe-fp-atomics\");\n```")]
@@ -44,11 +44,11 @@ macro_rules! setters_of_sources {
                 self
             }
 
-            /// Sets whether images have full debug information.
+            /// Sets whether images contain full debug information.
             ///
-            /// With `true`, nvcc gets the `-G` option, and code for NVIDIA's GPUs is not optimized
-            /// unless `opt_level` was called. Other compilers get the `-g` option. Without this
-            /// call, clang follows Cargo's profile, and vendors' compilers emit line tables.
+            /// With `true`, the build passes `-G` to nvcc and `-g` to other compilers, and does not
+            /// optimize code for NVIDIA's GPUs unless `opt_level` was called. Without this call,
+            /// clang follows Cargo's profile, and vendors' compilers emit line tables.
             ///
             #[doc = concat!("```\n", $example, ".debug(true); // for cuda-gdb\n```")]
             pub fn debug(&mut self, debug: bool) -> &mut Self {
@@ -56,7 +56,7 @@ macro_rules! setters_of_sources {
                 self
             }
 
-            /// Sets the level of optimization, from 0 to 3. A higher number means 3.
+            /// Sets the optimization level, from 0 to 3. Higher numbers mean 3.
             ///
             /// Without this call, clang follows Cargo's profile, and vendors' compilers use level
             /// 3.
@@ -70,12 +70,12 @@ macro_rules! setters_of_sources {
     };
 }
 
-/// Implements the methods for options that only builds and modules have.
+/// Implements the option methods that only builds and modules have.
 macro_rules! setters_of_modules {
     ($ty:ident, $($options:ident).+, $example:literal) => {
         impl $ty {
-            /// Adds a folder in which the compiler searches for `#include` files. The compiler
-            /// searches a module's folders after those of the build.
+            /// Adds a folder to the compiler's search path for `#include` files. A module's folders
+            /// are searched after the build's.
             ///
             /// A missing folder is an error if a compiler has to read a source.
             ///
@@ -85,7 +85,7 @@ macro_rules! setters_of_modules {
                 self
             }
 
-            /// Sets the compiler of CUDA and HIP sources, for the GPUs that this compiler supports.
+            /// Sets the compiler for CUDA and HIP sources, on the GPUs that this compiler supports.
             ///
             /// The default is [`Compiler::Clang`]. Call this method once for each vendor.
             ///
@@ -95,13 +95,13 @@ macro_rules! setters_of_modules {
                 self
             }
 
-            /// Sets whether clang also reads the sources that nvcc compiles, to find the signatures
-            /// of their kernels.
+            /// Sets whether clang also reads the sources that nvcc compiles, to find their kernels'
+            /// signatures.
             ///
             /// With `true`, `offload_gpu::include_kernels!` generates functions for these kernels,
-            /// and the program need not declare them. Clang gets the macros and the header folders
-            /// from build.rs, and the headers that nvcc itself includes. If clang rejects a source,
-            /// the build warns. The program then gets only constants for that source's kernels, as
+            /// and the program need not declare them. Clang uses the macros and header folders from
+            /// build.rs, and the headers that nvcc itself includes. If clang rejects a source, the
+            /// build warns. The program then gets only constants for that source's kernels, as
             /// without this call.
             ///
             #[doc = concat!("```\n", $example, "\n    .compiler(offload_build::Compiler::Nvcc)\n    .clang_signatures(true);\n```")]
@@ -110,12 +110,12 @@ macro_rules! setters_of_modules {
                 self
             }
 
-            /// Sets whether the build lowers the version of nvcc's PTX to the oldest one that
-            /// supports all of the PTX's instructions.
+            /// Sets whether the build lowers the version of nvcc's PTX to the oldest that supports
+            /// all of its instructions.
             ///
             /// The default is `true`, because nvcc emits its newest PTX version, which older
             /// drivers reject. The version is never lowered below 7.8 (CUDA 11.8). If the PTX
-            /// contains anything that this crate does not recognize, the version is not lowered.
+            /// contains anything that this crate does not recognize, the version stays as it is.
             ///
             #[doc = concat!("```\n", $example, "\n    .compiler(offload_build::Compiler::Nvcc)\n    .lower_ptx(false);\n```")]
             pub fn lower_ptx(&mut self, lower_ptx: bool) -> &mut Self {

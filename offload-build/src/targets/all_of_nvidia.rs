@@ -2,9 +2,9 @@
 //!
 //! As in nvcc, `all` means machine code for each architecture, and `all-major` means machine code
 //! for the first architecture of each major number. Both words add PTX for the last architecture,
-//! which drivers compile for newer GPUs. ptxas and clang list the architectures, so no table needs
-//! updates. AMD has no such words, because each AMD GPU needs separate code, and a generic target
-//! covers several GPUs.
+//! which drivers compile for newer GPUs. ptxas and clang report the architectures, so there is no
+//! table to update. AMD has no such words, because each AMD GPU needs separate code, and a generic
+//! target covers several GPUs.
 
 use super::item::TargetOrigin;
 use super::target;

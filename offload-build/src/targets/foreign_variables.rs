@@ -1,5 +1,5 @@
-//! Reads the environment variables in which users of other programs name their GPUs. Each variable
-//! uses its program's syntax.
+//! Reads the environment variables in which users of other programs name their GPUs, each in its
+//! program's syntax.
 //!
 //! | variable | program | `80`, `90a`, `8.0` | more |
 //! |---|---|---|---|
@@ -70,12 +70,12 @@ pub(super) fn example(vendor: Vendor) -> Option<&'static str> {
     VARIABLES.iter().find(|(of, ..)| *of == vendor)?.3
 }
 
-/// Returns the targets that the variables list, or the reason why there are none.
+/// Returns the targets that the variables list, and the reason to report if there are none.
 ///
 /// Prints which variables are used, and whether they replace a default. Silently ignores the
 /// variables of vendors that the build excludes.
 ///
-/// Returns an error if the text of a used variable is invalid.
+/// Returns an error if the value of a used variable is invalid.
 pub(super) fn items(
     cargo: &Cargo,
     has_default: bool,
@@ -174,7 +174,7 @@ impl Words {
         Some(codes.iter().map(|code| Item::Arch(arch.with_code(*code).to_string())).collect())
     }
 
-    /// Returns a description of this syntax's valid pieces, for messages.
+    /// Describes the valid pieces of this syntax, for messages.
     fn expected(self) -> &'static str {
         match self {
             Words::ComputeCap => {
@@ -220,7 +220,7 @@ fn compute_capability(text: &str) -> Option<NvidiaArch> {
     target::nvidia(&format!("sm_{text}"))
 }
 
-/// Returns a hint for a name in another program's syntax. The hint lists the names to use instead.
+/// Returns a hint for a name in another program's syntax, with the names to write instead.
 pub(super) fn hint(name: &str) -> Option<String> {
     for words in [Words::Torch, Words::CMakeCuda] {
         let items = words.items(name).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Finds the list of targets that a build uses: its origin and its items.
+//! Determines a build's list of targets: its origin and its items.
 
 use super::Target;
 use super::foreign_variables;
@@ -16,13 +16,12 @@ pub(crate) struct RequestedTargets {
     pub(crate) if_known: Vec<String>,
     /// Targets to use if neither `archs` nor a variable lists any.
     pub(crate) default: Vec<String>,
-    /// Targets to use like `default`, but only if the machine has no GPUs.
+    /// Default targets like `default`, which the machine's own GPUs replace if it has any.
     pub(crate) native_or: Vec<String>,
 }
 
 impl RequestedTargets {
-    /// Returns the vendors of the named targets. Malformed names, and words such as `native`, have
-    /// none.
+    /// Returns the vendors of the named targets. Skips malformed names, and words such as `native`.
     pub(crate) fn vendors(&self) -> Vec<Vendor> {
         let mut vendors = Vec::new();
         for list in [&self.archs, &self.if_known, &self.default, &self.native_or] {
@@ -35,7 +34,7 @@ impl RequestedTargets {
         vendors
     }
 
-    /// Whether build.rs has default targets, for builds without any other list.
+    /// Whether build.rs sets default targets, for builds without any other list.
     pub(crate) fn has_default(&self) -> bool {
         !self.default.is_empty() || !self.native_or.is_empty()
     }
@@ -51,8 +50,8 @@ impl RequestedTargets {
     }
 }
 
-/// Returns the items of the first of these lists that is not empty: `OFFLOAD_ARCH`, build.rs,
-/// foreign variables, and the default in build.rs.
+/// Returns the first non-empty list among `OFFLOAD_ARCH`, build.rs, foreign variables, and the
+/// default in build.rs.
 ///
 /// Returns an error if all lists are empty, if `OFFLOAD_ARCH` is set but lists nothing, or if a
 /// foreign variable is invalid.
@@ -84,8 +83,8 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>, by: &TargetOrigin) -> Vec<Li
     names.map(|name| Listed { item: ours(name), by: by.clone() }).collect()
 }
 
-/// Returns the error for an empty list. `why` is the reason why it is empty. The message explains
-/// where to list targets, and which targets exist.
+/// Returns the error for a list that is empty for the reason `why`. The message explains where to
+/// list targets, and which targets exist.
 pub(super) fn none(why: &str, tools: Option<&Tools<'_>>, scope: &Scope<'_>) -> Error {
     let only = scope.vendor();
     let archs = only.map_or(&["gfx90a", "sm_80", "cpu"][..], Vendor::examples);

@@ -1,5 +1,5 @@
-//! Resolves the targets of a pack, from the first of these lists that is not empty: `OFFLOAD_ARCH`,
-//! build.rs, foreign variables, and the default in build.rs.
+//! Resolves a pack's targets from the first non-empty list among `OFFLOAD_ARCH`, build.rs, foreign
+//! variables, and the default in build.rs.
 //!
 //! Foreign variables for vendors that the build excludes are ignored ([`scope`]).
 //!
@@ -38,8 +38,8 @@ pub(crate) struct Resolved {
 /// Parses the targets in the order given, without duplicates. Without tools, words that need them,
 /// such as `native` and `all`, add no targets.
 ///
-/// Returns an error if there is no target, or if a word cannot be resolved. A target is an error if
-/// it is malformed, impossible in this code object version, or in conflict with another target.
+/// Returns an error if there is no target, if a word cannot be resolved, or if a target is
+/// malformed, impossible in this code object version, or in conflict with another target.
 pub(crate) fn resolve(
     cargo: &Cargo,
     tools: Option<&Tools<'_>>,
@@ -112,8 +112,8 @@ fn check_vendor(
     )))
 }
 
-/// Returns the first PTX target, if the names of all PTX targets end in a letter that limits them
-/// to few GPUs, such as `compute_90a`.
+/// Returns the first PTX target, if every PTX target's name ends in a letter that limits it to few
+/// GPUs, such as `compute_90a`.
 fn ptx_for_few(targets: &[Target]) -> Option<&Target> {
     let mut first = None;
     for target in targets {

@@ -10,7 +10,7 @@
 //! build.rs lists it by name. Therefore OpenCL drivers, which may be for a CPU, have no effect on a
 //! build.
 //!
-//! The programs report names without features. Code for such a name, `gfx90a` for example, runs in
+//! These programs report names without features, such as `gfx90a`. Code for such a name runs in
 //! every mode of the GPU.
 
 use super::item::TargetOrigin;
@@ -23,7 +23,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folder in which Linux lists compute devices, with one folder for each device.
+/// The folder in which Linux lists compute devices, with a subfolder for each device.
 const TOPOLOGY: &str = "/sys/class/kfd/kfd/topology/nodes";
 
 /// The folder in which Linux lists GPUs of all vendors.
@@ -54,8 +54,8 @@ pub(super) fn targets(
 }
 
 /// Returns a line for each of nvcc's variables that names GPUs. Users of other programs choose
-/// their targets in these variables. If the package is a dependency, Cargo hides the warning about
-/// such a variable.
+/// their targets this way, and Cargo hides the build's warning about it if the package is a
+/// dependency.
 fn flags_with_gpus(cargo: &Cargo) -> String {
     let mut lines = String::new();
     for flags in NvccFlags::set(cargo) {
@@ -88,8 +88,8 @@ pub(super) fn targets_beside_others(tools: &Tools<'_>) -> Result<Vec<String>, Er
     }
 }
 
-/// Returns the targets of the machine's GPUs from this vendor, or from all vendors. If there is no
-/// such GPU, warns and returns the other targets.
+/// Returns the targets of the machine's GPUs from this vendor, or from all vendors. If no GPU is
+/// found, warns and returns `others`.
 pub(super) fn targets_or(
     tools: &Tools<'_>,
     vendor: Option<Vendor>,
@@ -109,8 +109,8 @@ pub(super) fn targets_or(
     }
 }
 
-/// Returns the text that ends the warning "no GPU found". The text names an Intel GPU, which
-/// `native` ignores, and is empty if there is none.
+/// Returns the end of the warning "no GPU found", which names the Intel GPU that `native` ignores,
+/// or an empty string if there is none.
 fn beside(other: Option<String>) -> String {
     other.map_or_else(String::new, |other| format!(" ({other})"))
 }
@@ -119,17 +119,17 @@ fn beside(other: Option<String>) -> String {
 pub(crate) enum Gpus {
     /// The targets of the GPUs, without duplicates.
     Found(Vec<String>),
-    /// No GPU has its own target.
+    /// No GPU with its own target was found.
     None {
         /// Lines for messages. Each line names a program or a folder, and what was found there.
         log: Vec<String>,
-        /// Text about a GPU without its own target, and about the target to use for it.
+        /// Text that names a GPU without its own target, and the target to use instead.
         other: Option<String>,
     },
 }
 
-/// A vendor, its name and an example target for the messages if there is no GPU, and the search for
-/// its GPUs.
+/// A vendor, its name and an example target for messages about missing GPUs, and the search for its
+/// GPUs.
 type VendorSearch = (Vendor, &'static str, &'static str, fn(&mut Search<'_>) -> Vec<String>);
 
 const SEARCHES: [VendorSearch; 3] = [
@@ -224,8 +224,8 @@ impl Search<'_> {
         Vec::new()
     }
 
-    /// Returns the program with this name in clang's folder, in `PATH`, or in one of these folders.
-    /// If there is none, returns a line for the log.
+    /// Finds a program in clang's folder, in `PATH`, or in the folders `more`. The error is a line
+    /// for the log.
     fn program(&mut self, name: &str, more: &[PathBuf]) -> Result<PathBuf, String> {
         let mut folders: Vec<PathBuf> = self.beside_clang.iter().cloned().collect();
         folders.extend(self.cargo.search_path());

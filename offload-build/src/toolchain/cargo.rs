@@ -13,8 +13,8 @@ use std::sync::{Mutex, PoisonError};
 /// The replacement for `OUT_DIR` in [`Cargo::portable`].
 const OUT_DIR: &str = "<OUT_DIR>";
 
-/// The replacement for the package's folder in [`Cargo::portable`], where the text contains the
-/// folder itself and not a path inside it.
+/// The replacement for the package's folder itself in [`Cargo::portable`]. Paths inside the folder
+/// become relative to it.
 const PACKAGE: &str = "<PACKAGE>";
 
 /// The maximum number of files and folders in a watched folder.
@@ -39,19 +39,19 @@ pub struct Cargo {
     pub host: String,
     pub opt_level: String,
     pub debug: bool,
-    /// The amount of debug information, such as `line-tables-only`.
+    /// The debug information level, such as `line-tables-only`.
     pub debug_level: String,
-    /// Whether the package has a `links` key, so that dependents get the metadata that this build
-    /// script prints.
+    /// Whether the package has a `links` key. If so, Cargo passes this build script's metadata to
+    /// dependents.
     pub has_links: bool,
-    /// Whether nothing is printed, because the program is not a build script.
+    /// Whether to print nothing, because the program is not a build script.
     is_silent: bool,
     told: RefCell<Told>,
     /// The folders that [`Cargo::watch_folder`] has already checked.
     considered: RefCell<Vec<PathBuf>>,
 }
 
-/// The instructions for Cargo, without duplicates, whether printed or not.
+/// The deduplicated instructions for Cargo, both printed and waiting.
 #[derive(Debug, Default)]
 struct Told {
     lines: HashSet<String>,
@@ -99,8 +99,8 @@ impl Cargo {
         })
     }
 
-    /// Runs a task of a build script that may continue after a failure. If the task fails, Cargo
-    /// reruns the script at the next build, even if the script itself succeeds.
+    /// Runs a task whose failure need not end the build script. If the task fails, Cargo reruns the
+    /// script at the next build, even if the script itself succeeds.
     pub fn attempt<T>(task: impl FnOnce(&Self) -> Result<T, Error>) -> Result<T, Error> {
         let cargo = Self::from_env()?;
         let made = task(&cargo);
@@ -111,9 +111,9 @@ impl Cargo {
         made
     }
 
-    /// Runs a task, and ends the build script with the reason if it fails. A failed build prints no
-    /// instructions, because Cargo reruns the script anyway, and would show the instructions before
-    /// the reason.
+    /// Runs a task. If it fails, prints the reason and ends the build script. A failed build prints
+    /// no instructions, because Cargo reruns the script anyway, and would show them before the
+    /// reason.
     pub fn demand<T>(what: &str, task: impl FnOnce(&Self) -> Result<T, Error>) -> T {
         let made = Self::from_env().and_then(|cargo| {
             let made = task(&cargo)?;
@@ -126,8 +126,8 @@ impl Cargo {
     /// Returns the interface for a program that is not a build script.
     ///
     /// The program builds for this triple, with the settings of Cargo's release or dev profile, and
-    /// prints no lines for Cargo. `OUT_DIR` is a folder for temporary files, but this function does
-    /// not create it.
+    /// prints no lines for Cargo. `OUT_DIR` is a temporary folder, which this function does not
+    /// create.
     #[inline]
     pub fn outside(triple: &str, is_release: bool) -> Self {
         let profile = if is_release { "release" } else { "dev" };
@@ -159,7 +159,7 @@ impl Cargo {
         ContentHash::of_parts(value.as_deref().as_slice())
     }
 
-    /// Whether `OFFLOAD_REBUILD` is set, so that everything is rebuilt.
+    /// Whether `OFFLOAD_REBUILD` is set, which requests a full rebuild.
     pub fn rebuilds(&self) -> bool {
         let rebuilds = self.user_var("OFFLOAD_REBUILD").is_some();
         if rebuilds {
@@ -169,8 +169,8 @@ impl Cargo {
         rebuilds
     }
 
-    /// Returns the value of an environment variable that does not affect the output. If it changes,
-    /// the build script need not rerun.
+    /// Returns the value of an environment variable that does not affect the output, so a change
+    /// need not rerun the build script.
     pub fn untracked_var(&self, name: &str) -> Option<String> {
         env::var(name).ok().filter(|value| !value.is_empty())
     }
@@ -187,8 +187,8 @@ impl Cargo {
     }
 
     /// Returns the environment variables that may affect the host compiler and its options, as
-    /// sorted lines of text. The crate `cc` decides which variables it reads, so the list contains
-    /// all that `cc` may read.
+    /// sorted lines of text. Which of them are read is up to the crate `cc`, so the list includes
+    /// every variable that `cc` may read.
     pub fn compiler_variables(&self) -> Vec<String> {
         let all = env::vars_os()
             .filter(|(name, _)| is_of_compilers(&name.to_string_lossy(), cfg!(windows)));
@@ -197,7 +197,7 @@ impl Cargo {
         all
     }
 
-    /// Returns the rustc flags that users add for the host program: those in RUSTFLAGS and Cargo's
+    /// Returns the user's rustc flags for the host program, from RUSTFLAGS and Cargo's
     /// configuration.
     pub fn rustc_flags(&self) -> Vec<String> {
         let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
@@ -217,7 +217,7 @@ impl Cargo {
     }
 
     /// Returns the names of the variables that configure Cargo and rustc for the host program. They
-    /// do not apply to a Cargo that compiles kernels.
+    /// must not reach a Cargo that compiles kernels.
     pub fn variables_of_cargo(&self) -> Vec<OsString> {
         const STARTS: [&str; 9] = [
             "CARGO_BUILD_",
@@ -245,8 +245,7 @@ impl Cargo {
         format!("{name}_{}", self.package.replace('-', "_"))
     }
 
-    /// Returns the name and the value of the variable `<name>_<package>` or, if it is not set, of
-    /// `<name>`.
+    /// Returns the name and value of the variable `<name>_<package>`, falling back to `<name>`.
     pub fn package_var(&self, name: &str) -> Option<(String, String)> {
         let own = self.variable_of_package(name);
         let (own_value, value) = (self.user_var(&own), self.user_var(name));
@@ -260,8 +259,8 @@ impl Cargo {
         env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default()
     }
 
-    /// Tells Cargo to rerun the build script when a program is added to a folder of `PATH`. Builds
-    /// need this if a tool was missing.
+    /// Tells Cargo to rerun the build script when a program is added to a folder in `PATH`. Called
+    /// when a tool is missing, so that installing it triggers a rebuild.
     pub fn watch_search_path(&self) {
         for folder in self.search_path() {
             // Cargo checks all files in a folder, so a folder that contains the build itself would
@@ -277,8 +276,8 @@ impl Cargo {
         }
     }
 
-    /// Returns the folder in which Cargo builds. Cargo marks this folder with the file
-    /// `CACHEDIR.TAG`. If the file is missing, derives the folder from `OUT_DIR`, which is
+    /// Returns Cargo's target folder, which Cargo marks with the file `CACHEDIR.TAG`. If the file
+    /// is missing, derives the folder from `OUT_DIR`, which is
     /// `<folder>/<profile>/build/<package>/out`.
     fn target_folder(&self) -> &Path {
         let folders = || self.out_dir.ancestors().skip(1);
@@ -321,18 +320,16 @@ impl Cargo {
         self.tell(format!("rerun-if-changed={}", file.display()));
     }
 
-    /// Watches a source or a header, as [`Cargo::watch`] does, unless it is in OUT_DIR. Build
-    /// scripts write files to OUT_DIR, so watching these files would rerun this script after each
-    /// build.
+    /// Watches a source or header like [`Cargo::watch`], except in OUT_DIR. Build scripts write to
+    /// OUT_DIR, so watching its files would rerun this script after each build.
     pub fn watch_input(&self, file: &Path) {
         if !file.starts_with(&self.out_dir) {
             self.watch(file);
         }
     }
 
-    /// Replaces the paths in a text with paths that are the same on every machine, relative to the
-    /// package or to `<OUT_DIR>`. Therefore, moving the package does not cause images to be
-    /// recompiled.
+    /// Replaces the paths in a text with machine-independent ones, relative to the package or to
+    /// `<OUT_DIR>`, so that moving the package does not recompile any images.
     pub fn portable(&self, text: &str) -> String {
         if !text.contains(['/', '\\']) {
             return text.to_owned();
@@ -344,7 +341,7 @@ impl Cargo {
         text.replace('\\', "/")
     }
 
-    /// Returns this machine's path for a path from [`Cargo::portable`].
+    /// Converts a path from [`Cargo::portable`] back to this machine's path.
     pub fn here(&self, path: &str) -> PathBuf {
         let path = path.replace(OUT_DIR, &self.out_dir.to_string_lossy());
         path.replace(PACKAGE, &self.manifest_dir.to_string_lossy()).into()
@@ -365,9 +362,9 @@ impl Cargo {
         self.manifest_dir.join("Cargo.toml.orig").is_file()
     }
 
-    /// Whether `cargo package` or `cargo publish` runs this build to check the package that it
-    /// wrote. The package is then in `<target>/package/<name>-<version>`. Packages from registries
-    /// are in folders with other names.
+    /// Whether `cargo package` or `cargo publish` runs this build to verify the package. The
+    /// package is then in `<target>/package/<name>-<version>`, whereas packages from registries are
+    /// in folders with other names.
     pub fn is_packaging(&self) -> bool {
         let name = format!("{}-{}", self.package, self.version);
         let folder = self.manifest_dir.parent();
@@ -386,7 +383,7 @@ impl Cargo {
         env::var(dependency_variable(links, key)).ok()
     }
 
-    /// Returns all metadata that the dependency set under keys that start with this text.
+    /// Returns all metadata that a dependency's build script set under keys with this prefix.
     #[inline]
     pub fn all_of_dependency(&self, links: &str, key: &str) -> Vec<String> {
         let start = dependency_variable(links, key);
@@ -418,7 +415,7 @@ impl Cargo {
         }
     }
 
-    /// Prints a line. `cargo build -vv` shows it, and the build script's output file contains it.
+    /// Prints a line, which appears in `cargo build -vv` and in the build script's output file.
     pub fn note(&self, line: &str) {
         if !self.is_silent {
             println!("{line}");
@@ -450,7 +447,7 @@ fn dependency_variable(links: &str, key: &str) -> String {
     format!("DEP_{}_{}", capitals(links), capitals(key))
 }
 
-/// Whether a variable may affect the host compiler. Names on Windows are case-insensitive: Windows
+/// Whether a variable may affect the host compiler. On Windows, names are case-insensitive: Windows
 /// itself uses `Path`.
 fn is_of_compilers(name: &str, is_windows: bool) -> bool {
     const PARTS: [&str; 12] = [
@@ -468,7 +465,7 @@ fn is_of_compilers(name: &str, is_windows: bool) -> bool {
         "DEBUG",
     ];
     let name = if is_windows { name.to_uppercase() } else { name.to_owned() };
-    // These variables differ from run to run.
+    // `MAKEFLAGS` and its variants differ from run to run.
     !name.contains("MAKEFLAGS") && PARTS.iter().any(|part| name.contains(part))
 }
 

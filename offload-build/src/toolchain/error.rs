@@ -1,4 +1,4 @@
-//! The errors that end a build. Each contains the attempted operation, the cause, and advice.
+//! The errors that end a build. Each states the attempted operation, the cause, and advice.
 
 use std::fmt;
 use std::io;
@@ -63,7 +63,7 @@ impl Error {
         self.kind
     }
 
-    /// Prints the error of a build script that could not do `what`, and ends the script.
+    /// Reports that the build script could not do `what`, and ends the script.
     pub(crate) fn report(&self, what: &str) -> ! {
         let mut text = format!("error: offload-build could not {what}\n{self}");
         let mut source = std::error::Error::source(self);

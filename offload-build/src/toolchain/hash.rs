@@ -1,6 +1,6 @@
-//! Computes content hashes with SipHash-1-3, 128 bits and a zero key. The hash of a file is
-//! computed from the digests of the file's blocks. The hashes identify contents and detect changes,
-//! but do not protect against deliberate collisions.
+//! Computes 128-bit content hashes with SipHash-1-3 and a zero key. A file's hash is computed from
+//! the digests of its blocks. The hashes identify contents and detect changes, but do not protect
+//! against deliberate collisions.
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::fmt;
@@ -12,9 +12,9 @@ use std::path::Path;
 /// The size of a file's blocks in bytes.
 const BLOCK: usize = 4096;
 
-/// The number of blocks read at once. Most files are small, and the buffer is cleared for each
-/// file. With 64 blocks, clearing took a quarter of the instructions in a build script with nothing
-/// to do.
+/// How many blocks to read at once. Most files are small, but the buffer is cleared for each file.
+/// With 64 blocks, clearing took a quarter of the instructions in a build script with nothing to
+/// do.
 const BLOCKS: usize = 8;
 
 /// A hash, printed as 32 hexadecimal digits.
@@ -48,8 +48,8 @@ impl ContentHash {
                 }
             }
             size += filled as u64;
-            // Zeros fill the last block. The size, which is also hashed, shows how many of the
-            // block's bytes belong to the file.
+            // Pad the last block with zeros. The size is also hashed, so trailing zeros in a file
+            // still count.
             let blocks = filled.div_ceil(BLOCK);
             buffer[filled..blocks * BLOCK].fill(0);
             for block in &buffer.as_chunks().0[..blocks] {
@@ -68,8 +68,8 @@ impl ContentHash {
     }
 }
 
-/// The hash of a list, computed part by part. The hash depends on where each part ends, so those of
-/// `["ab"]` and `["a", "b"]` differ.
+/// The hash of a list, computed part by part. The hash depends on where each part ends, so `["ab"]`
+/// and `["a", "b"]` have different hashes.
 #[derive(Default)]
 pub struct Parts(SipHasher13);
 
@@ -101,13 +101,12 @@ fn value(hasher: &SipHasher13) -> u128 {
 ///
 /// This is NH, the first layer of UMAC (RFC 4418, section 5.2), with 64-bit words. Any two blocks
 /// have the same digest for at most one in 2^64 choices of the keys. Cargo compiles build scripts
-/// without optimization. In such a build, this function reads ten times as many bytes per second as
-/// SipHash.
+/// without optimization, where this function reads ten times as many bytes per second as SipHash.
 fn digest(block: &[u8; BLOCK]) -> u128 {
     let words = block.as_chunks().0;
     let mut sum = 0_u128;
     let mut at = 0;
-    // Use an index, because each step of an iterator is a function call without optimization.
+    // Use an index, because without optimization, each iterator step is a function call.
     while at < KEYS.len() {
         let (word, key) = (u128::from_le_bytes(words[at]), KEYS[at]);
         let low = (word as u64).wrapping_add(key as u64);
@@ -118,8 +117,8 @@ fn digest(block: &[u8; BLOCK]) -> u128 {
     sum
 }
 
-/// Each value contains two 64-bit keys. The keys are the numbers that SplitMix64 (Steele, Lea and
-/// Flood, OOPSLA 2014) returns with the seed 0.
+/// Each value contains two 64-bit keys. The keys are the output of SplitMix64 (Steele, Lea and
+/// Flood, OOPSLA 2014) with the seed 0.
 static KEYS: [u128; BLOCK / 16] = {
     let mut keys = [0; BLOCK / 16];
     let mut at = 0;
@@ -173,7 +172,7 @@ mod tests {
         assert_eq!(seen.len(), all);
     }
 
-    /// Compares a hash with that of a second implementation, which was written from the papers.
+    /// Compares a hash with that of an independent implementation, written from the papers.
     #[test]
     fn the_hash_does_not_change() {
         let bytes: Vec<u8> = (0..60_000_u32).map(|number| ((number * number) >> 7) as u8).collect();

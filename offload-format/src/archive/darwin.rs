@@ -1,4 +1,4 @@
-//! Writes libraries for Apple's linkers: archives in BSD's form with Darwin's alignment.
+//! Writes libraries for Apple's linkers: BSD archives with Darwin's alignment.
 //!
 //! | bytes | |
 //! |---|---|
@@ -6,8 +6,8 @@
 //! | 60 + 12 | header of the symbol table, its name `__.SYMDEF` padded with NULs |
 //! | | the table: one pair, the symbol's name, zeros up to a multiple of 8 |
 //! | 60 | header of the member |
-//! | | its name, with NULs so that the data starts at a multiple of 8 |
-//! | | the payload, and line feeds up to a multiple of 8, which the member's size includes |
+//! | | its name, NUL-padded so that the data starts at a multiple of 8 |
+//! | | the payload, padded to a multiple of 8 with line feeds, which count towards the member's size |
 //!
 //! `llvm-ar --format=darwin` of LLVM 22.1.8 writes the same bytes.
 
@@ -17,22 +17,22 @@ use crate::layout::{Layout, Piece};
 use alloc::format;
 use alloc::vec::Vec;
 
-/// The alignment of names and data, because loaders map Mach-O members in place.
+/// The alignment of names and data: loaders map Mach-O members in place.
 const ALIGN: usize = 8;
 
 /// Lays out an archive with one member and one symbol, which linkers for macOS read as
-/// `lib<name>.a`. The member is payload 0 and has `size` bytes. `member` is the file name that the
-/// linkers print; `symbol` includes its leading underscore.
+/// `lib<name>.a`. The member is payload 0, `size` bytes long. `member` is the file name that
+/// linkers print; `symbol` includes the leading underscore.
 ///
 /// # Panics
-/// Panics if `symbol` contains a NUL, or if the member's size, with its name and padding, has more
-/// than the format's 10 digits.
+/// Panics if `symbol` contains a NUL, or if the member's size, including its name and padding,
+/// exceeds the format's 10 digits.
 pub fn write_darwin_library(member: &str, symbol: &str, size: u64) -> Layout {
     assert!(!symbol.contains('\0'), "the symbol name {symbol:?} contains a NUL");
     let mut names = symbol.as_bytes().to_vec();
     names.push(0);
     let names_size = names.len();
-    // The padding after the names is part of the table, not of the names.
+    // The padding counts towards the size of the table, but not of the names.
     names.resize(names.len().next_multiple_of(ALIGN), 0);
 
     let mut out = MAGIC.to_vec();
@@ -43,8 +43,8 @@ pub fn write_darwin_library(member: &str, symbol: &str, size: u64) -> Layout {
     let number = |number: usize| {
         u32::try_from(number).expect("the table of one symbol is small").to_le_bytes()
     };
-    // The table starts with the size of the pairs. A pair contains the offset of the name and the
-    // offset of the member's header.
+    // The size of the pairs, the only pair (name offset, member header offset), the size of the
+    // names.
     out.extend([number(8), number(0), number(member_offset), number(names_size)].as_flattened());
     out.extend(names);
 
@@ -57,7 +57,7 @@ pub fn write_darwin_library(member: &str, symbol: &str, size: u64) -> Layout {
     layout
 }
 
-/// Adds a member's header, followed by the name as the first bytes of the member.
+/// Appends a member's header, then the name as the member's first bytes.
 fn push_header(out: &mut Vec<u8>, name: &str, mode: &str, size: u64) {
     let start = out.len() + HEADER_SIZE as usize + name.len();
     let name_size = name.len() + (start.next_multiple_of(ALIGN) - start);

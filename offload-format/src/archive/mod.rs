@@ -1,6 +1,6 @@
 //! Archives (`ar`): static libraries for linkers. The members may contain bundles.
 //!
-//! All kinds start with eight bytes: `!<arch>\n`, or `!<thin>\n` if the members are in separate
+//! All kinds start with the eight bytes `!<arch>\n`, or `!<thin>\n` if the members are separate
 //! files. The members follow, each at an even offset. Each member starts with a header of ASCII
 //! fields, padded with spaces (checked against LLVM 22.1.8 and GNU ar 2.40):
 //!
@@ -18,9 +18,9 @@
 //!
 //! | kind | names | symbol table |
 //! |---|---|---|
-//! | GNU | `name/`; `/123`: at 123 in the member `//`, up to `/\n` | member `/`: big-endian `u32` count, that many offsets of member headers, the names with a NUL each |
+//! | GNU | `name/`; `/123`: at 123 in the member `//`, up to `/\n` | member `/`: big-endian `u32` count, that many member header offsets, the NUL-terminated names |
 //! | GNU, 64-bit | the same | member `/SYM64/`: the same with `u64` |
-//! | BSD | `name`; `#1/20`: in the first 20 bytes of the data | member `__.SYMDEF` or `__.SYMDEF SORTED`: `u32` size of the pairs, pairs of `u32` (offset of the name, offset of the member header), `u32` size of the names, the names |
+//! | BSD | `name`; `#1/20`: in the first 20 bytes of the data | member `__.SYMDEF` or `__.SYMDEF SORTED`: `u32` size of the pairs, pairs of `u32` (name offset, member header offset), `u32` size of the names, the names |
 //! | Darwin, 64-bit | the same | member `__.SYMDEF_64` or `__.SYMDEF_64 SORTED`: the same with `u64` |
 //! | COFF | `name/`; `/123`: at 123 in the member `//`, up to a NUL | second of two members `/`: `u32` count of members, that many `u32` offsets, `u32` count of symbols, that many `u16` numbers of members from 1, the names |
 
@@ -46,7 +46,7 @@ pub(crate) const THIN_MAGIC: &[u8; 8] = b"!<thin>\n";
 
 #[cfg(feature = "packs")]
 const HEADER_SIZE: u64 = 60;
-/// The maximum size that fits into ten digits.
+/// The largest size that fits into ten digits.
 #[cfg(feature = "packs")]
 const MAX_SIZE: u64 = 9_999_999_999;
 /// The last bytes of every member header.

@@ -13,8 +13,8 @@ enum Names {
     Coff,
 }
 
-/// The maximum length of a name in the table of long names. Many members may refer to the same
-/// bytes, so reading longer names could take a very long time.
+/// The maximum length of a name in the table of long names. Many members may share the same bytes,
+/// so reading longer names could take a very long time.
 const MAX_LONG_NAME: u64 = 4096;
 
 /// An archive whose member headers have been checked.
@@ -34,7 +34,7 @@ impl<'data> Archive<'data> {
     ///
     /// Returns an error if `data` does not start with an archive's magic, if a header is malformed,
     /// if a member ends outside `data`, or if a member's long name is not in the table of long
-    /// names. A name of more than 4096 bytes in this table counts as missing.
+    /// names. Names in that table longer than 4096 bytes count as missing.
     ///
     /// ```
     /// use offload_format::archive::{Archive, ArchiveBuilder};
@@ -64,8 +64,8 @@ impl<'data> Archive<'data> {
         Ok(archive)
     }
 
-    /// Determines the archive's kind from the tables at its start, and sets `first` to the member
-    /// after these tables.
+    /// Determines the archive's kind from the tables at its start, and moves `first` past these
+    /// tables.
     fn read_tables(&mut self) -> Result<()> {
         let Some(header) = self.header_at(self.first)? else { return Ok(()) };
         if header.name.starts_with(b"__.SYMDEF") || header.name.starts_with(b"#1/") {
@@ -91,7 +91,7 @@ impl<'data> Archive<'data> {
             self.names = self.take_table(names)?;
             header = self.header_at(self.first)?;
         }
-        // Skip further tables, which are symbol tables of ARM64EC code.
+        // Skip the symbol tables of ARM64EC code.
         while let Some(map) =
             header.filter(|it| self.kind == Names::Coff && it.name.starts_with(b"/<"))
         {
@@ -101,8 +101,7 @@ impl<'data> Archive<'data> {
         Ok(())
     }
 
-    /// Returns the bytes of a table, and sets the start of the first member to the end of the
-    /// table.
+    /// Returns a table's bytes, and moves `first` past the table.
     fn take_table(&mut self, table: Header<'data>) -> Result<&'data [u8]> {
         self.first = table.next();
         Reader::new(self.data).range(
@@ -131,7 +130,7 @@ impl<'data> Archive<'data> {
         let Some(name_size) = header.name.strip_prefix(b"#1/") else {
             return Ok((member(self.name(&header)?, Some(data)), header.next()));
         };
-        // In BSD archives, the name is between header and data, and the size includes the name.
+        // In BSD archives, the name sits between header and data, and counts towards the size.
         let name_size = number(name_size).ok_or_else(|| {
             Error::new(ErrorKind::Malformed, "size of an archive member's name", at)
         })?;
@@ -148,7 +147,7 @@ impl<'data> Archive<'data> {
         self.kind == Names::Bsd
     }
 
-    /// Returns the name in the header's first field, or the name that this field refers to.
+    /// Returns the name in the header's first field, or the long name that the field refers to.
     fn name(&self, header: &Header<'data>) -> Result<&'data [u8]> {
         let field = header.name;
         let Some(digits) =
@@ -181,8 +180,7 @@ impl<'data> Archive<'data> {
         if self.kind == Names::Coff { Ok(name) } else { name.strip_suffix(b"/").ok_or_else(wrong) }
     }
 
-    /// Whether the archive is thin: its members are in separate files, and their names are the
-    /// paths of these files.
+    /// Whether the archive is thin: its members are separate files, and their names are paths.
     pub fn is_thin(&self) -> bool {
         self.thin
     }
@@ -210,8 +208,8 @@ impl fmt::Debug for Archive<'_> {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Member<'data> {
-    /// The name. In a thin archive, this is the path of the member's file, relative to the
-    /// archive's folder unless it is absolute.
+    /// The name; in a thin archive, the path of the member's file, absolute or relative to the
+    /// archive's folder.
     pub name: &'data [u8],
     /// The size in bytes.
     pub size: u64,
@@ -267,7 +265,7 @@ fn trimmed(bytes: &[u8], pad: u8) -> &[u8] {
     &bytes[..end]
 }
 
-/// Returns the decimal number in a field that is padded with spaces.
+/// Parses the decimal number in a space-padded field.
 fn number(field: &[u8]) -> Option<u64> {
     let digits = trimmed(field, b' ');
     if digits.is_empty() {

@@ -6,33 +6,33 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Collects members and lays out the GNU archive that LLVM 22 writes for them. The archive has a
-/// symbol table if there are objects, and a table of long names if there are long names. Members
-/// are stored in the order of the calls. Time stamps, owners and groups are 0, so the same members
+/// Collects members and lays them out as the GNU archive that LLVM 22 would write. It has a symbol
+/// table if any member is an object, and a table of long names if any name is long. Members are
+/// stored in the order of the calls. Time stamps, owners and groups are 0, so the same members
 /// always produce the same bytes.
 ///
-/// The builder needs only the sizes of the members. Their bytes come from memory or from files when
-/// the [`Layout`] is written.
+/// The builder needs only the members' sizes: their bytes come from memory or files when the
+/// [`Layout`] is written.
 #[derive(Debug, Clone, Default)]
 pub struct ArchiveBuilder {
-    /// The name field and the size of each member.
+    /// Each member's name field and size.
     members: Vec<(Vec<u8>, u64)>,
     names: Vec<u8>,
     /// The long names with their offsets in `names`, sorted by name.
     name_offsets: Vec<(Vec<u8>, usize)>,
-    /// For each symbol, the number of the member that defines it.
+    /// For each symbol, the number of its defining member.
     symbols: Vec<usize>,
     symbol_names: Vec<u8>,
     has_object: bool,
 }
 
-/// The reason why a member cannot be added.
+/// The reason a member cannot be added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The name is empty, or contains a line end, which would end the name in the archive.
+    /// The name is empty, or contains a line end, which would terminate it in the archive.
     Name(Vec<u8>),
-    /// A symbol's name contains a NUL, which would end the name in the archive.
+    /// A symbol's name contains a NUL, which would terminate it in the archive.
     SymbolName(Vec<u8>),
     /// The member's size has more than the format's 10 digits.
     Size(u64),
@@ -64,14 +64,14 @@ impl fmt::Display for WriteError {
 
 impl core::error::Error for WriteError {}
 
-/// The maximum length of a name in the header.
+/// The length of the longest name that fits into the header.
 const MAX_SHORT_NAME: usize = 15;
-/// The first offset that does not fit into 32 bits. If a member starts there or later, the symbol
-/// table has 64-bit offsets.
+/// The first offset that does not fit into 32 bits. If any member starts at or after it, the symbol
+/// table uses 64-bit offsets.
 const OFFSETS_64: u64 = 1 << 32;
 
 impl ArchiveBuilder {
-    /// Returns a builder for an archive without members.
+    /// Returns a builder for an empty archive.
     pub fn new() -> Self {
         Self::default()
     }
@@ -88,8 +88,8 @@ impl ArchiveBuilder {
         if size > MAX_SIZE {
             return Err(WriteError::Size(size));
         }
-        // In the first member's header, a name such as `__.SYMDEF` would look like BSD's symbol
-        // table, so put such a name into the table of long names.
+        // As the first member's name, `__.SYMDEF` or the like would be mistaken for BSD's symbol
+        // table, so it goes into the table of long names.
         let is_short = name.len() <= MAX_SHORT_NAME
             && !name.contains(&b'/')
             && !name.starts_with(b"__.SYMDEF");
@@ -110,9 +110,9 @@ impl ArchiveBuilder {
         Ok(self)
     }
 
-    /// Adds a member of `size` bytes that is an object file (machine code or bitcode) and defines
-    /// `symbols`. An archive with at least one object has a symbol table, even if `symbols` is
-    /// empty for every object.
+    /// Adds an object file (machine code or bitcode) of `size` bytes that defines `symbols`. An
+    /// archive with at least one object has a symbol table, even if `symbols` is empty for every
+    /// object.
     ///
     /// Returns an error if the format cannot store the size or a name.
     pub fn object<S: AsRef<[u8]>>(
@@ -139,7 +139,7 @@ impl ArchiveBuilder {
         Ok(self)
     }
 
-    /// Returns the archive as runs of bytes. Payload numbers are member numbers, from 0.
+    /// Returns the archive's layout. Payloads are numbered like the members, from 0.
     pub fn layout(&self) -> Layout {
         let mut names = Vec::new();
         if !self.names.is_empty() {
@@ -150,8 +150,8 @@ impl ArchiveBuilder {
             names.extend_from_slice(&self.names);
             names.resize(HEADER_SIZE as usize + size, b'\n');
         }
-        // These offsets count from the first member, whose offset depends on the width of the
-        // symbol table's numbers.
+        // Offsets relative to the first member, whose own offset depends on the width of the symbol
+        // table's numbers.
         let mut offsets = Vec::with_capacity(self.members.len());
         let mut end = 0;
         for (_, size) in &self.members {
@@ -215,12 +215,12 @@ impl ArchiveBuilder {
 }
 
 /// Lays out an archive with one member and one symbol, which `rustc` and linkers read as
-/// `lib<name>.a`. The member is payload 0 and has `size` bytes. `member` is the file name that
+/// `lib<name>.a`. The member is payload 0, `size` bytes long. `member` is the file name that
 /// linkers print.
 ///
 /// # Panics
-/// Panics if `member` is empty or contains a line end, if `symbol` contains a NUL, or if `size` has
-/// more than the format's 10 digits.
+/// Panics if `member` is empty or contains a line end, if `symbol` contains a NUL, or if `size`
+/// exceeds the format's 10 digits.
 pub fn write_library(member: &str, symbol: &str, size: u64) -> Layout {
     let mut builder = ArchiveBuilder::new();
     match builder.object(member, size, [symbol]) {

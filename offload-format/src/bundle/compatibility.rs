@@ -5,7 +5,7 @@ use crate::target::{FeatureState, TargetId};
 use core::fmt;
 
 /// The result of [`EntryId::provides_for`]: whether a bundle entry's code object fits a request,
-/// and why. The cases are those of `clang-offload-bundler`.
+/// and why. The variants mirror the cases of `clang-offload-bundler`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compatibility {
     /// Yes: the same offload kind and target ID, and compatible triples.
@@ -52,13 +52,13 @@ impl fmt::Display for Compatibility {
 }
 
 impl EntryId<'_> {
-    /// Returns whether this entry's code object fits `requested`, and why, by LLVM 22's rules for
-    /// unbundling. The relation is not symmetric: code for `gfx90a` fits `gfx90a:xnack+`, but code
-    /// for `gfx90a:xnack+` does not fit `gfx90a`. Code for a generic target fits only a request for
-    /// that generic target.
+    /// Determines whether this entry's code object fits `requested`, and why, by LLVM 22's
+    /// unbundling rules. The relation is not symmetric: code for `gfx90a` fits `gfx90a:xnack+`, but
+    /// code for `gfx90a:xnack+` does not fit `gfx90a`. Code for a generic target fits only a
+    /// request for that generic target.
     ///
-    /// `hip_openmp_compatible`, like the `clang-offload-bundler` option of that name, lets code
-    /// objects for HIP fit requests for OpenMP, and vice versa.
+    /// `hip_openmp_compatible`, like the `clang-offload-bundler` option of that name, lets HIP code
+    /// objects fit OpenMP requests, and vice versa.
     #[inline]
     pub fn provides_for(
         &self,
@@ -170,7 +170,7 @@ mod tests {
             assert_eq!(a.provides_for(&b, false), KindOrTriple);
             assert_eq!(a.provides_for(&b, true), Compatible);
         }
-        // An entry ID in an old spelling equals the same ID in the new spelling.
+        // The old and new spellings of an entry ID are equal.
         for (old, new) in [
             ("host-aarch64-linux-android--", "host-aarch64-unknown-linux-android"),
             ("host-x86_64-pc-win32-", "host-x86_64-pc-windows-msvc"),

@@ -14,13 +14,13 @@ use alloc::vec::Vec;
 /// regardless of the spelling.
 #[derive(Debug, Clone, Default)]
 pub struct Composition {
-    /// All IDs, sorted, in canonical form. Their features are in canonical order, too.
+    /// All IDs, sorted, in canonical form and with their features in canonical order.
     ids: Vec<String>,
     processors: Processors,
 }
 
-/// The combinations of kind, triple and processor, sorted, each with the features and the ID of its
-/// first entry.
+/// Each combination of kind, triple and processor, sorted, with the features and ID of its first
+/// entry.
 type Processors = Vec<(String, String, String)>;
 
 impl Composition {
@@ -53,10 +53,10 @@ impl Composition {
         Ok(canonical)
     }
 
-    /// Returns two bundle entry IDs, as spelled, that must not be in the same bundle, because they
-    /// name different features for the same processor. If several pairs conflict, returns the pair
-    /// whose second ID comes first in alphabetical order. Other tools may have written the bundle,
-    /// so unknown offload kinds, duplicate IDs and malformed IDs are no conflicts.
+    /// Returns two bundle entry IDs, as spelled, that must not share a bundle because they name
+    /// different features for the same processor. If several pairs conflict, returns the pair whose
+    /// second ID comes first in alphabetical order. Other tools may have written the bundle, so
+    /// unknown offload kinds, duplicate IDs and malformed IDs do not count as conflicts.
     pub fn find_conflict<'a>(ids: impl IntoIterator<Item = &'a str>) -> Option<(String, String)> {
         let mut ids: Vec<(String, &str, String)> = ids
             .into_iter()
@@ -65,8 +65,8 @@ impl Composition {
                 Some((processor, text, features))
             })
             .collect();
-        // A file may contain any number of IDs, so do not compare all pairs. After a sort, the IDs
-        // for the same processor are adjacent.
+        // A file may contain any number of IDs, so do not compare all pairs: sorting makes the IDs
+        // for the same processor adjacent.
         ids.sort_unstable();
         let of_each = ids.chunk_by(|(a, ..), (b, ..)| a == b).filter_map(|same| {
             let (_, first, features) = same.first()?;
@@ -108,9 +108,9 @@ fn processor_and_features(id: &EntryId<'_>) -> Option<(String, String)> {
     Some((processor, features.join(":")))
 }
 
-/// Returns the spelling of the first entry for the processor of `id`, if that entry names different
-/// features. If the processor is new, stores its features and `spelling` (the canonical form of
-/// `id`), and returns `None`.
+/// Returns the canonical ID of the first entry for the same processor as `id`, if that entry names
+/// different features. If the processor is new, stores its features and `spelling` (the canonical
+/// form of `id`), and returns `None`.
 fn conflict(processors: &mut Processors, id: &EntryId<'_>, spelling: &str) -> Option<String> {
     let (processor, features) = processor_and_features(id)?;
     match processors.binary_search_by(|(other, ..)| other.cmp(&processor)) {
@@ -139,8 +139,8 @@ mod tests {
             GFX906,
         ]);
         assert_eq!(found, Some((GFX906.into(), "hip-amdgcn-amd-amdhsa--gfx906:xnack+".into())));
-        // If several pairs conflict, the result is the pair whose second ID comes first, regardless
-        // of its processor.
+        // Of several conflicting pairs, the one whose second ID comes first is returned, whatever
+        // its processor.
         let several = [
             "hip-amdgcn-amd-amdhsa--gfx90a:xnack-",
             "hip-amdgcn-amd-amdhsa--gfx90a",

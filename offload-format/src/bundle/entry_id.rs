@@ -39,8 +39,7 @@ impl<'a> EntryId<'a> {
         Self::find_parts(text).ok_or_else(|| ParseError::new(text, 0, FORM))
     }
 
-    /// Splits an ID like [`EntryId::parse`], but returns `None` instead of an error, because
-    /// creating an error copies the text.
+    /// Like [`EntryId::parse`], but returns `None` instead of an error, which would copy the text.
     pub(super) fn find_parts(text: &'a str) -> Option<Self> {
         let id = Self::split(text);
         text.split('-')
@@ -67,12 +66,11 @@ impl<'a> EntryId<'a> {
         let (kind, arch, vendor, os, mut env, mut target) =
             (next(), next(), next(), next(), next(), next());
         if starts_target_id(env) {
-            // In the spelling without an environment, all text after the operating system is the
-            // target ID.
+            // Without an environment, everything after the operating system is the target ID.
             target = &text[kind.len() + arch.len() + vendor.len() + os.len() + 4..];
             env = "";
-            // If the environment is missing, LLVM 22 mistakes the processor for the environment. It
-            // then adds the dash that precedes a target ID, although no target ID follows.
+            // LLVM 22 mistakes the processor for the missing environment, and adds the dash that
+            // precedes a target ID, although no target ID follows.
             target = target.strip_suffix('-').filter(|it| !it.contains(':')).unwrap_or(target);
         }
         Self { kind, triple: [arch, vendor, os, env], target }
@@ -116,8 +114,8 @@ impl<'a> EntryId<'a> {
         self.kind == "sycl"
     }
 
-    /// Returns the target of one of DPC++'s short IDs, such as `spir64` for `sycl-spir64`. In
-    /// programs, DPC++ writes these IDs, which contain no vendor and no system.
+    /// Returns the target in one of DPC++'s short IDs, such as `spir64` in `sycl-spir64`. DPC++
+    /// writes these IDs, which have no vendor and no operating system, into programs.
     #[inline]
     pub fn sycl_target(text: &'a str) -> Option<&'a str> {
         text.strip_prefix("sycl-").filter(|target| !target.is_empty() && !target.contains('-'))
@@ -151,7 +149,7 @@ impl fmt::Display for EntryId<'_> {
     }
 }
 
-/// Two spellings of the same ID are equal, but the order of features matters.
+/// Different spellings of an ID compare equal, but the order of features matters.
 impl PartialEq for EntryId<'_> {
     #[inline]
     fn eq(&self, other: &Self) -> bool {

@@ -36,7 +36,7 @@ use crate::section::{self, DeviceSection};
 /// The first bytes of a binary bundle.
 pub const MAGIC: &[u8; 24] = section::BUNDLE_MAGIC;
 
-/// The ID that clang gives the empty host entry of every HIP bundle, on any host.
+/// The ID of the empty host entry that clang adds to every HIP bundle, whatever the host.
 pub const HIP_HOST_ENTRY_ID: &str = "host-x86_64-unknown-linux-gnu-";
 
 /// The prefix of a HIP bundle's entry IDs, before the target ID. HIP's runtime compares these bytes
@@ -46,8 +46,8 @@ pub const HIP_ENTRY_PREFIX: &str = "hipv4-amdgcn-amd-amdhsa--";
 /// The alignment in bytes of code objects in a HIP bundle, and of the bundle itself.
 pub const HIP_ALIGN: u64 = DeviceSection::HipFatbin.align();
 
-/// The number of bytes that HIP's runtime passes to its bundle reader, from the start of a bundle.
-/// The entry table must fit into them.
+/// How many bytes from the start of a bundle HIP's runtime passes to its bundle reader. The entry
+/// table must fit into these.
 pub const HIP_TABLE_LIMIT: u64 = 4096;
 
 const ENTRY_COUNT_OFFSET: u64 = 24;

@@ -40,8 +40,8 @@ impl<'data> Bundle<'data> {
     #[inline]
     pub fn find_hip(&self, device: &TargetId<'_>) -> Option<Entry<'data>> {
         let entry = self.table.entries().find(|entry| {
-            // In IDs from HIP's compilers, the target ID follows this prefix, so no parsing is
-            // needed.
+            // IDs from HIP's compilers have this prefix before the target ID, so they need no
+            // parsing.
             let target = match entry.id_str.strip_prefix(HIP_ENTRY_PREFIX) {
                 Some(target) => target,
                 None => match EntryId::find_parts(entry.id_str) {
@@ -80,8 +80,7 @@ fn entry_in<'data>(data: &'data [u8], entry: &TableEntry<'data>) -> Result<Entry
     Ok(Entry { id_str: id, offset, code_object })
 }
 
-/// A bundle entry: an ID and a code object. Binary bundles, text bundles and object bundles have
-/// such entries.
+/// An entry of a binary, text or object bundle: an ID and a code object.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Entry<'data> {
@@ -90,8 +89,8 @@ pub struct Entry<'data> {
     /// The code object's offset in bytes from the start of the bundle, or of the object that
     /// contains the bundle.
     pub offset: u64,
-    /// The code object; empty for the host entry of a HIP bundle. In a text bundle, the payload may
-    /// be device code as text, without the line end that belongs to the END line.
+    /// The code object; empty for the host entry of a HIP bundle. In a text bundle, the device code
+    /// may be text; the line end before the END line is not part of it.
     pub code_object: &'data [u8],
 }
 

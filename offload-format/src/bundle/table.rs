@@ -18,8 +18,7 @@ impl<'data> EntryTable<'data> {
     /// Checks the magic and the whole table at the start of `data`, and borrows from `data`.
     ///
     /// Returns an error if `data` does not start with the magic, if the table is truncated, or if
-    /// an ID is not UTF-8. Also returns an error if a code object that is not empty starts at the
-    /// bundle's start.
+    /// an ID is not UTF-8. Also returns an error if a nonempty code object starts at offset 0.
     #[inline]
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         Self::parse_each(data, |_| Ok(()))
@@ -55,7 +54,7 @@ impl<'data> EntryTable<'data> {
         })
     }
 
-    /// Returns the size in bytes of the magic, the count and the table together.
+    /// Returns the total size in bytes of the magic, the count and the table.
     pub fn size(&self) -> u64 {
         self.size
     }

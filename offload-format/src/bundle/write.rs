@@ -9,10 +9,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Collects entries and lays out the bundle that `clang-offload-bundler` 22 writes for them.
+/// Collects entries and lays them out as the bundle that `clang-offload-bundler` 22 would write.
 ///
-/// The builder needs only the sizes of the code objects. Their bytes come from memory or from files
-/// when the [`Layout`] is written.
+/// The builder needs only the code objects' sizes: their bytes come from memory or files when the
+/// [`Layout`] is written.
 #[derive(Debug, Clone)]
 pub struct BundleBuilder {
     align: u64,
@@ -20,7 +20,7 @@ pub struct BundleBuilder {
     entries: Vec<(String, u64)>,
 }
 
-/// The reason why an entry cannot be added.
+/// The reason an entry cannot be added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteError {
@@ -61,7 +61,7 @@ impl BundleBuilder {
     }
 
     /// Returns a builder for a bundle that HIP's runtime can load: the empty host entry comes
-    /// first, and code objects are at multiples of 4096 bytes.
+    /// first, and code objects are aligned to 4096 bytes.
     pub fn hip() -> Self {
         let mut builder = Self { align: HIP_ALIGN, ..Self::new() };
         builder.entry(HIP_HOST_ENTRY_ID, 0).expect("the ID is well-formed and the first");
@@ -90,7 +90,7 @@ impl BundleBuilder {
         self.entries.iter().map(|(id, size)| (id.as_str(), *size))
     }
 
-    /// Returns the bundle as runs of bytes. Payload numbers are entry numbers, from 0;
+    /// Returns the bundle's layout. Payloads are numbered like the entries, from 0;
     /// [`BundleBuilder::hip`]'s host entry is 0.
     pub fn layout(&self) -> Layout {
         let table: u64 =

@@ -8,11 +8,11 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A reader of the code objects of a compressed bundle.
+/// A reader for a compressed bundle's code objects.
 ///
-/// If code objects are read in the order of their offsets, one pass through the stream is enough,
-/// and no code object is kept. The first read at an earlier offset decompresses the whole bundle
-/// and keeps it, so any order needs at most two passes.
+/// Reading code objects in the order of their offsets takes one pass through the stream and keeps
+/// none of them. The first read at an earlier offset decompresses the whole bundle and keeps it, so
+/// any order needs at most two passes.
 pub(crate) struct CodeObjects<'data> {
     bundle: CompressedBundle<'data>,
     limit: u64,
@@ -20,7 +20,7 @@ pub(crate) struct CodeObjects<'data> {
 }
 
 enum State<'data> {
-    /// The stream, and the number of bytes of the bundle that have already been read or skipped.
+    /// The stream, and how many of the bundle's bytes have been read or skipped.
     Stream(Decompressor<'data>, u64),
     Whole(Vec<u8>),
     Failed(Error),
@@ -40,8 +40,8 @@ impl<'data> CodeObjects<'data> {
         self.read_for(offset, size, 0)
     }
 
-    /// Returns the code object of an entry, like [`CodeObjects::read`]. For errors, `field` is the
-    /// position of the entry's offset field in the table.
+    /// Like [`CodeObjects::read`], for an entry of the table. Errors report `field`, the position
+    /// of the entry's offset field.
     pub(super) fn read_for(&mut self, offset: u64, size: u64, field: u64) -> Result<Cow<'_, [u8]>> {
         const WHAT: &str = "code object";
         let len = self.bundle.uncompressed_size;
@@ -78,7 +78,7 @@ impl<'data> CodeObjects<'data> {
 }
 
 /// Skips `gap` bytes of the stream, and returns the next `length` bytes; `None` if the stream ends
-/// earlier. Returns the error `too_much` if memory cannot be allocated.
+/// earlier. Returns the error `too_much` if the allocation fails.
 fn next(
     stream: &mut Decompressor<'_>,
     gap: u64,
@@ -148,7 +148,7 @@ mod tests {
             ErrorKind::OutOfBounds { .. }
         ));
         assert_eq!(code_objects.read(0, 0).unwrap(), vec![]);
-        // The calls above have read nothing from the stream, so a code object can still be read.
+        // The calls above read nothing from the stream, so it still yields a code object.
         assert_eq!(code_objects.read(offsets[0], 5000).unwrap().len(), 5000);
         let mut code_objects = bundle.code_objects(100).unwrap();
         let too_much = ErrorKind::LimitExceeded { need: 5000, limit: 100 };

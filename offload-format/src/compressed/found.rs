@@ -32,9 +32,9 @@ impl<'data> Found<'data> {
     /// `limit` is the maximum number of bytes to allocate when looking for the end of a compressed
     /// bundle of version 1, which does not store its size.
     ///
-    /// The end of a bundle comes from its table or header, because a search for the next magic
-    /// could stop inside a payload that contains the magic. Zeros between bundles are skipped. The
-    /// iterator ends after the first error.
+    /// Each bundle's table or header determines where it ends, because a search for the next magic
+    /// could stop inside a payload. Zeros between bundles are skipped. The iterator ends after the
+    /// first error.
     pub fn in_a_row(section: &'data [u8], limit: u64) -> impl Iterator<Item = Result<(u64, Self)>> {
         in_a_row(section, 1, move |rest| Self::parse_sized(rest, limit))
     }

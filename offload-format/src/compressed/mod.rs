@@ -1,5 +1,5 @@
-//! The compressed bundle: a header with the magic `CCOB`, then a bundle in a zlib stream or zstd
-//! frame. hipcc and `clang --offload-compress` write it.
+//! The compressed bundle: a header with the magic `CCOB`, then a bundle as a zlib stream or zstd
+//! frame. Written by hipcc and `clang --offload-compress`.
 //!
 //! All integers are little-endian (LLVM's ClangOffloadBundler page). Versions 2 and 3 are checked
 //! against LLVM 22.1.8. Version 1, which LLVM 19 and later do not write, is checked against
@@ -10,8 +10,8 @@
 //! | [`MAGIC`] | 4 | 0 | 0 | 0 |
 //! | version | 2 | 4 | 4 | 4 |
 //! | method: zlib 0, zstd 1 | 2 | 6 | 6 | 6 |
-//! | total size in bytes, including this header | 4, in version 3 8 | | 8 | 8 |
-//! | size of the decompressed bundle in bytes | 4, in version 3 8 | 8 | 12 | 16 |
+//! | total size in bytes, including this header | 4; 8 in version 3 | | 8 | 8 |
+//! | size of the decompressed bundle in bytes | 4; 8 in version 3 | 8 | 12 | 16 |
 //! | hash: the first 8 bytes of the bundle's MD5 digest | 8 | 12 | 16 | 24 |
 //! | the compressed bundle | | 20 | 24 | 32 |
 //!

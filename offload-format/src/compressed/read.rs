@@ -20,7 +20,7 @@ pub struct CompressedBundle<'data> {
     /// The total size in bytes, including the header; `None` in version 1, which has no such field,
     /// or if the field is 0.
     pub total_size: Option<u64>,
-    /// The size in bytes of the bundle after decompression, from the header.
+    /// The decompressed size in bytes, from the header.
     pub uncompressed_size: u64,
     /// The stored hash: the first 8 bytes of the decompressed bundle's MD5 digest.
     pub hash: u64,
@@ -51,8 +51,8 @@ impl<'data> CompressedBundle<'data> {
         };
         let total_size =
             header.total_size.map(|at| size(at, "compressed bundle size")).transpose()?;
-        // Some writers leave the size at 0. In such bundles, and in version 1, the stream may
-        // continue to the end of the data.
+        // Some writers leave the size at 0. As in version 1, the stream may then continue to the
+        // end of the data.
         let total_size = total_size.filter(|size| *size != 0);
         let whole = match total_size {
             Some(size) if size < header.size => {
@@ -102,8 +102,7 @@ impl<'data> CompressedBundle<'data> {
             return Err(Error::new(kind, STREAM, self.payload_offset));
         }
         let mut stream = self.stream(limit)?;
-        // If the stream has more bytes than the header states, it is damaged, so do not read the
-        // rest.
+        // Read at most one byte more than the header states: a longer stream is damaged.
         if stream.skip(self.uncompressed_size.saturating_add(1))? > self.uncompressed_size {
             let reason = "the decompressed content is larger than the header states";
             return Err(Error::new(ErrorKind::Compression { reason }, STREAM, self.payload_offset));
@@ -111,8 +110,7 @@ impl<'data> CompressedBundle<'data> {
         Ok(self.payload_offset + stream.consumed())
     }
 
-    /// Returns the whole bundle, decompressed. The decompressed bytes may be a binary bundle or a
-    /// text bundle.
+    /// Decompresses the whole bundle, which may be a binary bundle or a text bundle.
     ///
     /// Returns an error if the bundle would have more than `limit` bytes, if the stream is damaged,
     /// or if its method was not built in.
@@ -140,14 +138,14 @@ impl<'data> CompressedBundle<'data> {
     ///
     /// Returns an error if the table or the decoder would need more than `limit` bytes, or if the
     /// decompressed bytes are not a binary bundle. Also returns an error if the stream is damaged,
-    /// or if its method was not built in. In an error about the table, the offset counts from the
-    /// start of the decompressed bundle.
+    /// or if its method was not built in. Offsets in errors about the table count from the start of
+    /// the decompressed bundle.
     pub fn entry_table(&self, limit: u64) -> Result<Vec<u8>> {
         let mut stream = self.stream(limit)?;
         let mut table: Vec<u8> = Vec::new();
         loop {
-            // Each attempt doubles the number of bytes. Together, all attempts parse about twice
-            // the table's size.
+            // Double the number of bytes on each attempt, so that all attempts together parse about
+            // twice the table's size.
             let have = table.len();
             let room =
                 (have as u64).max(FIRST_READ).min(limit.saturating_sub(have as u64)) as usize;
@@ -197,8 +195,8 @@ impl<'data> CompressedBundle<'data> {
         CodeObjects::new(*self, limit)
     }
 
-    /// Returns a decompressor that decompresses the bundle in pieces. `limit` is the maximum number
-    /// of bytes that the decoder may allocate.
+    /// Returns a decompressor that reads the bundle in pieces. `limit` is the maximum number of
+    /// bytes that the decoder may allocate.
     ///
     /// Returns an error if the method is unknown or was not built in.
     pub fn stream(&self, limit: u64) -> Result<Decompressor<'data>> {
@@ -211,7 +209,7 @@ impl<'data> CompressedBundle<'data> {
     }
 }
 
-/// The number of bytes that the first attempt to read the entry table decompresses.
+/// How many bytes to decompress on the first attempt to read the entry table.
 const FIRST_READ: u64 = 4096;
 
 impl fmt::Debug for CompressedBundle<'_> {

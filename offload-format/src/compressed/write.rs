@@ -5,7 +5,7 @@ use crate::compression::{self, Method};
 use crate::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
 
-/// A version of the header that can be written.
+/// A header version that this crate can write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Version {
@@ -34,7 +34,7 @@ impl Version {
     }
 }
 
-/// The compression of a new bundle. [`Default`] uses the values of `clang-offload-bundler` 22:
+/// The compression settings of a new bundle. [`Default`] matches `clang-offload-bundler` 22:
 /// version 3, zstd, level 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -66,9 +66,8 @@ pub fn compress(bundle: &[u8], options: &CompressOptions) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Returns the bytes before the stream, for callers that compress and hash in parallel.
-/// `uncompressed_size` is the bundle's size in bytes, `payload_size` the stream's, and `hash` the
-/// bundle's [`hash`].
+/// Returns the header alone, for callers that compress and hash in parallel. `uncompressed_size` is
+/// the bundle's size in bytes, `payload_size` the stream's, and `hash` the bundle's [`hash`].
 ///
 /// Returns an error if a size does not fit into the 32 bits of version 2.
 pub fn header(
@@ -102,7 +101,7 @@ pub fn header(
     Ok(out)
 }
 
-/// Returns the hash for the header of a compressed `bundle`: the first 8 bytes of the bundle's MD5
+/// Returns the hash of `bundle` for a compressed bundle's header: the first 8 bytes of the MD5
 /// digest, little-endian.
 pub fn hash(bundle: &[u8]) -> u64 {
     use md5::Digest;

@@ -7,8 +7,8 @@ use core::fmt;
 
 /// A zlib stream, or consecutive zstd frames, decompressed only as far as a caller reads.
 ///
-/// A decompressor holds the decoder's state and its window, but no other decompressed bytes. The
-/// size of the window is at most about the `limit` passed to [`Decompressor::new`].
+/// A decompressor holds the decoder's state and window, but no other decompressed bytes. The window
+/// is at most about as large as the `limit` passed to [`Decompressor::new`].
 pub struct Decompressor<'data> {
     stream: Stream,
     input: &'data [u8],
@@ -24,8 +24,8 @@ enum Stream {
 
 impl<'data> Decompressor<'data> {
     /// Returns a decompressor for the stream at the start of `input`. `input` may continue after
-    /// the stream. `limit` is the maximum size of the decoder's window in bytes. For errors, `what`
-    /// is the stream's name, and `at` is the stream's offset in the file, in bytes.
+    /// the stream. `limit` is the maximum size of the decoder's window in bytes. Errors report
+    /// `what`, the stream's name, and `at`, its offset in the file in bytes.
     ///
     /// Returns an error if the method was not built in.
     pub fn new(
@@ -85,8 +85,8 @@ impl<'data> Decompressor<'data> {
         Ok(appended)
     }
 
-    /// Skips `count` bytes and returns the number of skipped bytes, which is less than `count` only
-    /// at the stream's end.
+    /// Skips `count` bytes and returns how many were skipped: fewer than `count` only at the
+    /// stream's end.
     ///
     /// Returns an error if the stream is damaged or cut short.
     #[inline]
@@ -104,7 +104,7 @@ impl<'data> Decompressor<'data> {
         Ok(skipped)
     }
 
-    /// Returns the number of input bytes used so far. Once the stream has ended, this is its size.
+    /// Returns how many input bytes have been consumed; at the stream's end, this is its size.
     pub fn consumed(&self) -> u64 {
         self.consumed as u64
     }

@@ -6,7 +6,7 @@ use crate::{Error, ErrorKind, Result};
 #[cfg(feature = "packs")]
 use alloc::vec::Vec;
 
-/// The stream type of a method that is not built in. The type has no values.
+/// The uninhabited stream type of a method that is not built in.
 pub(super) enum Stream {}
 
 impl Stream {

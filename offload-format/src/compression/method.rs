@@ -21,7 +21,7 @@ impl Method {
         if stream.starts_with(&Self::ZSTD_MAGIC) { Method::Zstd } else { Method::Zlib }
     }
 
-    /// Returns the number of the method in compressed bundles.
+    /// Returns the method's number in compressed bundles.
     pub const fn number(self) -> u16 {
         match self {
             Method::Zlib => 0,

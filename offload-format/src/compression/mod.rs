@@ -8,8 +8,8 @@
 //! allocation. The limit applies to the result and, separately, to the decoder's window. For the
 //! window, the limit is rounded up to a power of two.
 
-// Each method's module has the same functions. `disabled` replaces a method that is not built in,
-// and returns errors.
+// The methods' modules share one interface. `disabled` replaces a method that is not built in, and
+// returns errors.
 mod decompressor;
 #[cfg(not(all(feature = "zlib", feature = "zstd")))]
 mod disabled;
@@ -37,7 +37,7 @@ pub(crate) use whole::{decompress_behind, decompress_part};
 
 use crate::{Error, ErrorKind};
 
-/// The numbers of bytes that one step of a stream read and wrote, and whether the stream ended.
+/// How many bytes one step of a stream read and wrote, and whether the stream ended.
 struct Step {
     read: usize,
     written: usize,

@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 
 /// Decompresses the whole of `input`.
 ///
-/// `size` is the maximum size of the result in bytes, as stored in the container. If `limit` allows
-/// it, allocates `size` bytes at the start. For errors, `what` is the stream's name, and `at` is
-/// the stream's offset in the file, in bytes.
+/// `size`, from the container, is the maximum size of the result in bytes, and is allocated up
+/// front if `limit` allows it. Errors report `what`, the stream's name, and `at`, its offset in the
+/// file in bytes.
 ///
 /// Returns an error if `size` is over the limit, or if the method was not built in. Also returns an
 /// error if the stream is damaged or truncated, if the result has more than `size` bytes, or if
@@ -33,8 +33,8 @@ pub fn decompress(
         Method::Zlib => zlib::decompress(input, &mut out, limit, context)?,
         Method::Zstd => zstd::decompress(input, &mut out, limit, context)?,
     }
-    // The allocator may have returned more memory than requested, so the result may have more than
-    // `size` bytes.
+    // The allocator may have returned more memory than requested, so the result may exceed `size`
+    // bytes.
     if out.len() as u64 > size {
         return Err(context.damaged("the decompressed content is larger than the header states"));
     }

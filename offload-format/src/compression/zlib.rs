@@ -9,7 +9,7 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 pub(super) struct Stream(Box<Decompress>);
 
 impl Stream {
-    /// Returns a decoder. Its window is always 32 KiB, so the limit is not used.
+    /// Returns a decoder. Ignores the limit, because the window is always 32 KiB.
     pub(super) fn new(_limit: u64, _context: Context) -> Result<Self> {
         Ok(Self(Box::new(Decompress::new(true))))
     }

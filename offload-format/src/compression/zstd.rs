@@ -29,8 +29,8 @@ impl Stream {
         Ok(Step { read, written, ended })
     }
 
-    /// Returns the error for a code of libzstd. A window above the limit is reported as an exceeded
-    /// limit, not as damage, because the caller may allow more.
+    /// Converts an error code of libzstd. A window above the limit is reported as an exceeded
+    /// limit, not as damage, because the caller may raise the limit.
     fn error(&self, code: ErrorCode, context: Context) -> Error {
         match get_error_name(code) {
             "Frame requires too much memory for decoding" => {
@@ -72,8 +72,8 @@ pub(super) fn frame(input: &[u8], context: Context) -> Result<(u64, Option<u64>)
 /// different processors are similar, but the similar bytes are farther apart than the normal
 /// window.
 ///
-/// With these parameters, zstd searches for longer matches than by default, and at more positions.
-/// It still finds shorter matches in the normal window. Bundles of ROCm libraries become a tenth
+/// These parameters make zstd search for longer matches than by default, and at more positions. It
+/// still finds shorter matches in the normal window. Bundles of ROCm libraries become a tenth
 /// smaller, and compression takes four fifths of the time.
 pub(super) fn compress(level: Option<i32>, input: &[u8], context: Context) -> Result<Vec<u8>> {
     let size = compress_bound(input.len());
@@ -97,7 +97,7 @@ pub(super) fn compress(level: Option<i32>, input: &[u8], context: Context) -> Re
     Ok(out)
 }
 
-/// Returns a decoder whose window may have up to `limit` bytes, rounded up to a power of two.
+/// Returns a decoder with a window of up to `limit` bytes, rounded up to a power of two.
 fn decoder(limit: u64, context: Context) -> Result<DCtx<'static>> {
     // The window's size is 2 to the power of `log`, which is at least 10 in the format. libzstd
     // accepts at most 31 on 64-bit machines, and 30 on others.

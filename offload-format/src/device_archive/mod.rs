@@ -5,8 +5,8 @@
 //! contains the code objects for one target, for a device linker (LLVM's ClangOffloadBundler page;
 //! names and bytes checked against LLVM 22.1.8).
 //!
-//! The DSA is a GNU archive. A member's name is composed of the name of the HDA's member and the
-//! bundle entry ID:
+//! The DSA is a GNU archive. A member's name combines the name of the HDA's member with the bundle
+//! entry ID:
 //!
 //! | part | content |
 //! |---|---|

@@ -18,16 +18,16 @@ use object::read::elf::{FileHeader, Sym};
 use object::read::macho::{MachHeader, Nlist};
 
 /// Returns the symbols that LLVM 22 lists in an archive's symbol table for a member with these
-/// bytes, in LLVM's order. These are the defined symbols that other objects can refer to. They come
-/// from the symbol table of an ELF, COFF or Mach-O file (`.symtab`, never `.dynsym`) or of LLVM
-/// bitcode. If such a file has no symbols, the list is empty. Returns `None` for any other file;
-/// [`ArchiveBuilder`](crate::archive::ArchiveBuilder) needs this distinction.
+/// bytes, in LLVM's order: the defined symbols that other objects can refer to. They come from the
+/// symbol table of an ELF, COFF or Mach-O file (`.symtab`, never `.dynsym`) or of LLVM bitcode. If
+/// such a file has no symbols, the list is empty. Returns `None` for any other file, which
+/// [`ArchiveBuilder`](crate::archive::ArchiveBuilder) treats differently.
 ///
-/// Also returns `None` for malformed bitcode, and if the bitcode's symbol table has an unknown
-/// version: LLVM adds such a member with a warning.
+/// Also returns `None` for bitcode that is malformed or whose symbol table has an unknown version:
+/// LLVM adds such a member with a warning.
 ///
-/// Returns an error if an object file's symbol table is malformed, or if all names together are
-/// longer than 64 times the file.
+/// Returns an error if an object file's symbol table is malformed, or if all names together exceed
+/// 64 times the file's size.
 pub fn member_symbols(data: &[u8]) -> Result<Option<Vec<&[u8]>>> {
     if Bitcode::is_bitcode(data) {
         return Ok(Bitcode::parse(data).ok().map(|bitcode| bitcode.defined_globals().collect()));
@@ -46,13 +46,13 @@ pub fn member_symbols(data: &[u8]) -> Result<Option<Vec<&[u8]>>> {
     Ok(Some(names.names))
 }
 
-/// The limit for the size of all names together, as a multiple of the file's size. Names may share
+/// The limit for the total size of all names, as a multiple of the file's size. Names may share
 /// bytes in the file, so their copies could need much more memory than the file.
 const MAX_SHARING: usize = 64;
 
 struct Names<'data> {
     names: Vec<&'data [u8]>,
-    /// The number of bytes left for the names that follow.
+    /// The number of bytes left for further names.
     budget: usize,
 }
 
@@ -84,7 +84,7 @@ fn coff<'data, Coff: CoffHeader>(data: &'data [u8], names: &mut Names<'data>) ->
     let table = Coff::parse(data, &mut 0).ok()?.symbols(data).ok()?;
     for (index, symbol) in table.iter() {
         let defined = match symbol.storage_class() {
-            // A symbol with a value but without a section is a common symbol; its value is the
+            // A symbol with a value but without a section is a common symbol; its value is its
             // size.
             IMAGE_SYM_CLASS_EXTERNAL => {
                 symbol.section_number() != IMAGE_SYM_UNDEFINED || symbol.value() != 0

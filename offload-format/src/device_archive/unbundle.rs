@@ -17,8 +17,8 @@ pub struct UnbundleOptions {
     /// Whether a HIP code object may be used for an OpenMP target, and vice versa.
     pub hip_openmp_compatible: bool,
     /// The maximum number of bytes to allocate. The limit applies to each decompressed member and,
-    /// separately, to the total of all copies. The copies are the members' names, and the code
-    /// objects that cannot be borrowed, because they were compressed or are host objects.
+    /// separately, to the total of all copies: the members' names, and code objects that cannot be
+    /// borrowed because they were compressed or are host objects.
     pub limit: u64,
 }
 
@@ -30,10 +30,10 @@ impl Default for UnbundleOptions {
 }
 
 /// Extracts the code objects for each requested target from the members, as
-/// `clang-offload-bundler -type=a -unbundle` does. Each archive gets all code objects that fit its
-/// target ([`EntryId::provides_for`]), in the order of the members and of their entries. The
-/// archives are in the order of `requested`. An archive without members means that no code object
-/// fits its target.
+/// `clang-offload-bundler -type=a -unbundle` does. Returns an archive for each target, in the order
+/// of `requested`, with all code objects that fit the target ([`EntryId::provides_for`]), in the
+/// order of the members and their entries. An empty archive means that no code object fits its
+/// target.
 ///
 /// `members` are the names and bytes of the heterogeneous archive's members: [`Member::name`] and
 /// [`Member::data`], or the contents of the files that a thin archive refers to. Members without a
@@ -76,7 +76,7 @@ struct Taken<'data, 'a> {
     requested: &'a [EntryId<'a>],
     options: &'a UnbundleOptions,
     archives: Vec<DeviceArchive<'data>>,
-    /// The remaining number of bytes to allocate for names and code objects.
+    /// How many more bytes may be allocated for names and code objects.
     left: u64,
 }
 
@@ -193,8 +193,8 @@ impl DeviceArchive<'_> {
         self.members.iter().map(|(name, bytes)| (name.as_slice(), bytes.as_ref()))
     }
 
-    /// Returns the archive as runs of bytes, with the symbols that [`member_symbols`] finds.
-    /// Payload numbers are member numbers, from 0.
+    /// Returns the archive's layout, with the symbols that [`member_symbols`] finds. Payloads are
+    /// numbered like the members, from 0.
     ///
     /// Returns an error if a code object's symbol table is malformed, or if the archive format
     /// cannot store a name or a size. The error contains the number of the member in this archive.
@@ -213,7 +213,7 @@ impl DeviceArchive<'_> {
         Ok(builder.layout())
     }
 
-    /// Returns the archive as bytes. [`DeviceArchive::layout`] gives the size in advance.
+    /// Returns the archive as bytes. To learn its size in advance, call [`DeviceArchive::layout`].
     ///
     /// Returns an error in the same cases as [`DeviceArchive::layout`].
     pub fn to_vec(&self) -> Result<Vec<u8>> {

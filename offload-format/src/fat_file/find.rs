@@ -4,7 +4,7 @@ use super::found::{Budget, Part};
 use super::{Content, FileKind, Place, containers, host};
 use crate::{Error, ErrorKind, Result};
 
-/// The maximum depth of nested archives, which no known archive exceeds.
+/// The maximum depth of nested archives. No known archive exceeds it.
 const DEPTH: u32 = 8;
 
 /// Searches a file for device code, and calls `visit` with each container and its place, in file

@@ -27,7 +27,7 @@ pub enum Content<'data> {
     /// binary, a fatbin or a bundle of cuda-oxide, further containers may follow, directly or after
     /// padding. For an object bundle and an image table, the bytes are the whole object or program.
     Container(ContainerKind, &'data [u8]),
-    /// The section with which a library refers to the kernel packs that contain its code objects.
+    /// A library's section that refers to the kernel packs with its code objects.
     KpackReference(&'data [u8]),
     /// A member of a thin archive: the path of its file, relative to the archive's folder.
     Elsewhere(&'data [u8]),
@@ -48,12 +48,12 @@ pub(super) enum Part<'data> {
     Found(Result<Content<'data>>),
 }
 
-/// The limit for the bytes that the search reads, as a multiple of the file's size. Sections,
+/// The limit for how many bytes the search reads, as a multiple of the file's size. Sections,
 /// slices and members may share bytes, so without a limit, reading a small file could take a very
 /// long time.
 const SHARED_LIMIT: u64 = 64;
 
-/// The number of bytes that the search may still read.
+/// How many more bytes the search may read.
 pub(super) struct Budget(u64);
 
 impl Budget {

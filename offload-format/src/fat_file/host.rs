@@ -59,10 +59,10 @@ pub(super) fn host_file<'data>(
     let sections = Sections::parse(data)?;
     let format = sections.format();
     let mut has_bundle_entry = false;
-    // Whether the code objects are in kernel packs. This is determined at most once, and only if
-    // needed, because reading the sections' names takes time.
+    // Whether the code objects are in kernel packs. Determined lazily and at most once, because
+    // reading the sections' names takes time.
     let mut is_split = None;
-    // The offsets of the images that the image table lists, also determined at most once.
+    // The offsets of the images in the image table, also determined at most once.
     let (mut has_table, mut listed) = (false, None);
     for section in sections {
         let section = section?;
@@ -84,8 +84,8 @@ pub(super) fn host_file<'data>(
             if listed.get_or_insert_with(|| listed_in(data)).range(range).next().is_some() {
                 continue;
             }
-            // ROCm's tools may have moved the bundles of a section into kernel packs. They remove
-            // only whole pages, so the section may still contain some bytes that are no longer a
+            // ROCm's tools may have moved the section's bundles into kernel packs. They remove only
+            // whole pages, so the section may still contain leftover bytes that no longer form a
             // bundle.
             if matches!(container, Content::Container(ContainerKind::Bundle, _))
                 && ContainerKind::of(contents).is_none()
@@ -104,7 +104,7 @@ pub(super) fn host_file<'data>(
     Ok(())
 }
 
-/// Returns the offsets of the images that a file's table lists.
+/// Returns the offsets of the images in a file's image table.
 fn listed_in(data: &[u8]) -> BTreeSet<u64> {
     let images = ImageTable::find(data).map(|table| table.images()).unwrap_or_default();
     images.iter().flatten().map(|image| image.offset).collect()
@@ -142,8 +142,8 @@ fn container<'data>(
         return Some(Content::Container(kind, data));
     }
     // Without a magic at the start, the section's type and name decide, because a linker may have
-    // put zeros before the container. A section whose name was cut short may contain no container
-    // at all.
+    // inserted zeros before the container. A section whose name was cut short may contain no
+    // container at all.
     let kind = if section.elf_type == Some(offload_binary::SHT_LLVM_OFFLOADING) {
         ContainerKind::OffloadBinary
     } else if is_reference(section, format) {

@@ -31,7 +31,7 @@ pub enum ContainerKind {
 }
 
 impl ContainerKind {
-    /// The kinds with a magic in their first bytes.
+    /// The kinds that start with a magic.
     const WITH_MAGIC: [Self; 6] = [
         Self::Bundle,
         Self::CompressedBundle,
@@ -89,8 +89,8 @@ impl ContainerKind {
         Self::WITH_MAGIC.into_iter().find(|kind| data.starts_with(kind.row().2))
     }
 
-    /// Whether the images are in separate pieces of the file: in several sections of an object, or
-    /// between the marker lines of a text bundle.
+    /// Whether the images are scattered over the file: in several sections of an object, or between
+    /// the marker lines of a text bundle.
     #[inline]
     pub fn is_in_pieces(self) -> bool {
         matches!(self, Self::TextBundle | Self::ObjectBundle | Self::ImageTable)
@@ -117,8 +117,8 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// Returns the kind of a file from its first bytes; `None` for any other file. Only the
-    /// detection of text bundles reads the whole file.
+    /// Detects a file's kind from its first bytes; returns `None` for any other kind of file. Only
+    /// the detection of text bundles reads the whole file.
     pub fn identify(data: &[u8]) -> Option<Self> {
         if let Some(kind) = ContainerKind::of(data) {
             return Some(FileKind::Container(kind));

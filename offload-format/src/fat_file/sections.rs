@@ -9,7 +9,7 @@ use crate::object_file::Sections;
 pub struct SectionExtent<'data> {
     /// The segment's name in Mach-O files; empty in other files.
     pub segment: &'data [u8],
-    /// The section's name. PE images cut the name off after 8 bytes, or contain a number instead.
+    /// The section's name. PE images cut it off after 8 bytes, or store a number instead.
     pub name: &'data [u8],
     /// The offset in bytes from the start of the object.
     pub offset: u64,
@@ -17,9 +17,9 @@ pub struct SectionExtent<'data> {
     pub size: u64,
 }
 
-/// Returns the sections of an ELF, COFF, PE or Mach-O file, in the order of its table. Sections may
-/// overlap. Sections outside the file are omitted, and the list ends where the table cannot be
-/// read.
+/// Returns the sections of an ELF, COFF, PE or Mach-O file, in the order of its section table.
+/// Sections may overlap. Sections outside the file are omitted, and the list ends where the table
+/// cannot be read.
 ///
 /// Returns an error if `object` is any other kind of file, or if its section table is outside the
 /// file.

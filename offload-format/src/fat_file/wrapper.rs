@@ -1,40 +1,40 @@
-//! The structures with which a program passes its device code to the runtime, in the sections
-//! `.hipFatBinSegment` and `.nvFatBinSegment`.
+//! Wrappers: the structures in the sections `.hipFatBinSegment` and `.nvFatBinSegment` that pass a
+//! program's device code to the runtime.
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 4 | magic |
 //! | 4 | 4 | version, 1 |
 //! | 8 | 8 | address of the image |
-//! | 16 | 8 | `HIPK`: the number of the wrapper, which names the entry of a kernel pack |
+//! | 16 | 8 | `HIPK`: the wrapper's number, which selects the entry of a kernel pack |
 //!
-//! In an object, a relocation of the address field refers to the image. In a program that can be
-//! loaded at any address, a dynamic relocation of the field gives the address.
+//! In an object, a relocation of the address field refers to the image. In a position-independent
+//! program, a dynamic relocation of the field supplies the address.
 
 use crate::object_file::{Pointing, RecordLayout, Section, pointers};
 use crate::section::{HIP_WRAPPER_MAGIC, ObjectFormat, SectionNames};
 
 const LAYOUT: RecordLayout = RecordLayout { size: 24, pointer: 8 };
 
-/// A wrapper, with which a program or object passes its device code to the runtime.
+/// A wrapper, which passes the device code of a program or object to the runtime.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Wrapper<'data> {
-    /// The runtime that the wrapper is for.
+    /// The wrapper's target runtime.
     pub kind: WrapperKind,
-    /// The version of the structure: 1, or 2 for a fatbin that the device linker built.
+    /// The version of the structure: 1, or 2 for a fatbin built by the device linker.
     pub version: u32,
-    /// The wrapper's offset in bytes from the start of the section of wrappers.
+    /// The wrapper's offset in bytes from the start of its section.
     pub offset: u64,
-    /// The wrapper's number, which identifies the entry of a kernel pack. HIP's runtime reads the
-    /// low half of the last field.
+    /// The wrapper's number, which selects the entry of a kernel pack: the low half of the last
+    /// field, as HIP's runtime reads it.
     pub number: u32,
     /// The bytes from the image's start to the end of its section. `None` if the image is not in
     /// this file, for example because it is in another object of the same link.
     pub image: Option<&'data [u8]>,
 }
 
-/// The runtime that a wrapper is for, according to its magic.
+/// A wrapper's target runtime, according to its magic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WrapperKind {

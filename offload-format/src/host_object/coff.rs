@@ -32,7 +32,7 @@ const HEADERS_SIZE: u32 = 20 + 40;
 const SYMBOLS: u32 = 3;
 
 const IMAGE_SCN_CNT_INITIALIZED_DATA: u32 = 0x40;
-/// The flag of a COMDAT, the only kind of section that `/opt:ref` drops when nothing refers to it.
+/// Marks a COMDAT, the only kind of section that `/opt:ref` drops when nothing refers to it.
 const IMAGE_SCN_LNK_COMDAT: u32 = 0x1000;
 const IMAGE_SCN_MEM_READ: u32 = 0x4000_0000;
 const IMAGE_COMDAT_SELECT_NODUPLICATES: u8 = 1;
@@ -41,7 +41,7 @@ const IMAGE_SYM_CLASS_STATIC: u8 = 3;
 
 /// Lays out the object for a payload of `size` bytes. All offsets must stay below 4 GiB.
 pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size: u32) -> Layout {
-    // The string table starts with its size in four bytes, which are zeros until the size is known.
+    // The string table starts with its size. Four zero bytes stand in until the size is known.
     let mut names = StringTable::new(&[0; 4]);
     let section_name = names.add(section.names().name);
     let symbol_name = names.add(symbol);
@@ -53,7 +53,7 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         IMAGE_SCN_CNT_INITIALIZED_DATA | IMAGE_SCN_LNK_COMDAT | align | IMAGE_SCN_MEM_READ;
     let head = Fields::new()
         .u16(&[machine.0, 1])
-        // The time stamp, the offset of the symbol table, the number of symbols.
+        // The time stamp, the symbol table's offset, the number of symbols.
         .u32(&[0, HEADERS_SIZE + size, SYMBOLS])
         // The size of the optional header, the characteristics of the file.
         .u16(&[0, 0])
@@ -72,9 +72,9 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         .u32(&[0, section_name, 0])
         .u16(&[1, 0])
         .bytes(&[IMAGE_SYM_CLASS_STATIC, 1])
-        // The auxiliary record: the section's size, the numbers of relocations and line numbers.
-        // Then a checksum, which this COMDAT selection does not need, the section's number, and the
-        // selection.
+        // The auxiliary record: the section's size, then the counts of relocations and line
+        // numbers. Then a checksum, which this COMDAT selection does not need, the section's
+        // number, and the selection.
         .u32(&[size])
         .u16(&[0, 0])
         .u32(&[0])

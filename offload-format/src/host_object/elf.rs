@@ -15,19 +15,19 @@ use crate::layout::{Layout, Piece};
 use crate::offload_binary::SHT_LLVM_OFFLOADING;
 use crate::section::DeviceSection;
 
-/// The values in the file that depend on the host.
+/// The host-dependent values of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Machine {
     /// `e_machine`.
     machine: u16,
     /// `e_flags`.
     flags: u32,
-    /// Flags of the section in addition to SHF_ALLOC.
+    /// The section's flags besides SHF_ALLOC.
     section_flags: u64,
 }
 
-/// The flag of a section that may be more than 2 GiB away from the code. The linker puts such a
-/// section after all sections without this flag.
+/// Marks a section that may be more than 2 GiB away from the code. The linker places it after all
+/// sections without this flag.
 const SHF_X86_64_LARGE: u64 = 0x1000_0000;
 
 impl Machine {
@@ -86,12 +86,11 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         .bytes(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0")
         .u16(&[ET_REL, machine.machine])
         .u32(&[1])
-        // The address of the entry point, the offset of the program headers, the offset of the
-        // section headers.
+        // The entry point's address, then the offsets of the program headers and section headers.
         .u64(&[0, 0, headers])
         .u32(&[machine.flags])
         // The size of this header, the size and number of program headers. Then the size and count
-        // of section headers, and the index of the section with the names.
+        // of section headers, and the index of the section name table.
         .u16(&[HEADER_SIZE as u16, 0, 0, SECTION_HEADER_SIZE as u16, 6, 5]);
     let tables = Fields::new()
         // The null symbol.
@@ -117,8 +116,7 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         ),
         // This section marks the object as not needing an executable stack.
         (note_at, SHT_PROGBITS, 0, data, 0, 0, 0, 1, 0),
-        // The `link` field is the number of the string table; the `info` field is the number of the
-        // first global symbol.
+        // `link` is the index of the string table, and `info` the index of the first global symbol.
         (symtab_at, SHT_SYMTAB, 0, symtab, 2 * SYMBOL_SIZE, 4, 1, 8, SYMBOL_SIZE),
         (strtab_at, SHT_STRTAB, 0, strtab, symbol_names.size(), 0, 0, 1, 0),
         (shstrtab_at, SHT_STRTAB, 0, shstrtab, section_names.size(), 0, 0, 1, 0),

@@ -3,7 +3,7 @@
 use crate::layout::Piece;
 use alloc::vec::Vec;
 
-/// The bytes of a header or table, to which the methods add one field after another.
+/// The bytes of a header or table. Each method appends fields.
 pub(super) struct Fields(Vec<u8>);
 
 impl Fields {
@@ -55,7 +55,7 @@ impl Fields {
     }
 }
 
-/// A string table: the bytes that the format requires at the start, then NUL-terminated names.
+/// A string table: the leading bytes that the format requires, then NUL-terminated names.
 pub(super) struct StringTable(Vec<u8>);
 
 impl StringTable {
@@ -71,7 +71,7 @@ impl StringTable {
         at
     }
 
-    /// Returns the size in bytes, including the bytes at the start that the format requires.
+    /// Returns the size in bytes, including the leading bytes.
     pub(super) fn size(&self) -> u64 {
         self.0.len() as u64
     }

@@ -19,20 +19,20 @@ use super::fields::{Fields, StringTable};
 use crate::layout::{Layout, Piece};
 use crate::section::DeviceSection;
 
-/// The parts of the object that depend on the host.
+/// The host-dependent values of the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Machine {
     cpu_type: u32,
     cpu_subtype: u32,
-    /// The oldest macOS version that the object supports. This is Rust's default, because linkers
-    /// warn if an object's version is newer than the program's.
+    /// The oldest supported macOS version. This is Rust's default, because linkers warn about an
+    /// object whose version is newer than the program's.
     min_os: u32,
 }
 
 impl Machine {
     pub(super) fn of(arch: &str) -> Option<Self> {
         const CPU_ARCH_ABI64: u32 = 0x0100_0000;
-        // A version has 16 bits for the first number, and 8 bits for each of the next two.
+        // A version packs its first number into 16 bits, and each of the next two into 8 bits.
         match arch {
             "x86_64" => Some(Self {
                 cpu_type: CPU_ARCH_ABI64 | 7,
@@ -57,8 +57,7 @@ const SYMBOL_SIZE: u32 = 16;
 
 const MH_MAGIC_64: u32 = 0xfeed_facf;
 const MH_OBJECT: u32 = 1;
-/// The flag that allows linkers to split the section at its symbols, and to drop unreferenced
-/// parts.
+/// Allows linkers to split the section at its symbols and drop unreferenced parts.
 const MH_SUBSECTIONS_VIA_SYMBOLS: u32 = 0x2000;
 const LC_SYMTAB: u32 = 0x2;
 const LC_DYSYMTAB: u32 = 0xb;
@@ -68,8 +67,7 @@ const PLATFORM_MACOS: u32 = 1;
 const VM_PROT_ALL: u32 = 7;
 const N_EXT: u8 = 0x01;
 const N_SECT: u8 = 0x0e;
-/// The flag of a symbol that is visible to other objects in the link, but not to other shared
-/// objects.
+/// Makes a symbol visible to other objects in the link, but not to other shared objects.
 const N_PEXT: u8 = 0x10;
 
 /// Lays out the object for a payload of `size` bytes. All offsets must stay below 4 GiB.
@@ -86,8 +84,8 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         // flags, a reserved field.
         .u32(&[MH_MAGIC_64, machine.cpu_type, machine.cpu_subtype, MH_OBJECT])
         .u32(&[4, COMMANDS_SIZE, MH_SUBSECTIONS_VIA_SYMBOLS, 0])
-        // Objects have one segment, without a name. The numbers are the segment's address and size
-        // in memory, then its offset and size in the file.
+        // Objects have one unnamed segment. The numbers are the segment's address and size in
+        // memory, then its offset and size in the file.
         .u32(&[LC_SEGMENT_64, SEGMENT_SIZE])
         .name("", 16)
         .u64(&[0, bytes, data.into(), bytes])
@@ -102,8 +100,8 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         // The last three fields: the oldest system, the version of the SDK, the number of tools.
         .u32(&[LC_BUILD_VERSION, BUILD_VERSION_SIZE, PLATFORM_MACOS, machine.min_os, 0, 0])
         .u32(&[LC_SYMTAB, SYMTAB_SIZE, symbols, 1, symbols + SYMBOL_SIZE, names.size() as u32])
-        // The index of the first local symbol and the number of local symbols, then the same for
-        // the defined and for the undefined symbols. Only programs and libraries use the remaining
+        // The first index and the number of local symbols, then those of the defined external
+        // symbols and of the undefined symbols. Only programs and libraries use the remaining
         // fields.
         .u32(&[LC_DYSYMTAB, DYSYMTAB_SIZE, 0, 0, 0, 1, 1, 0])
         .zeros(12 * 4);

@@ -53,7 +53,7 @@ pub struct CargoTarget<'a> {
     pub endian: &'a str,
 }
 
-/// The machine that an object file is for: the file's format, and properties of the processor.
+/// An object file's target machine: the file format, and properties of the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Machine(OfFormat);
 
@@ -90,8 +90,8 @@ impl Machine {
         }
     }
 
-    /// Returns the linker's name for the symbol that C and Rust call `symbol`. In Mach-O files, an
-    /// underscore precedes the name.
+    /// Returns the linker's name for the symbol that C and Rust call `symbol`, which Mach-O
+    /// prefixes with an underscore.
     pub fn linker_name(self, symbol: &str) -> String {
         match self.format() {
             ObjectFormat::MachO => format!("_{symbol}"),
@@ -100,7 +100,7 @@ impl Machine {
     }
 }
 
-/// The error for a payload that is larger than an object can contain.
+/// The error for a payload that is too large for the object format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLarge {
     format: ObjectFormat,
@@ -120,10 +120,10 @@ impl fmt::Display for TooLarge {
 
 impl core::error::Error for TooLarge {}
 
-/// Lays out the object: `section` contains payload 0, which has `size` bytes. `symbol` is the name
-/// that C and Rust use for the symbol that covers the section.
+/// Lays out the object: `section` holds payload 0, which is `size` bytes long. `symbol` is the C
+/// and Rust name of the symbol that covers the section.
 ///
-/// Returns an error if the format cannot contain this many bytes: COFF and Mach-O are limited to 4
+/// Returns an error if the payload is too large for the format: COFF and Mach-O are limited to 4
 /// GiB.
 pub fn write(
     machine: Machine,
@@ -132,10 +132,10 @@ pub fn write(
     size: u64,
 ) -> Result<Layout, TooLarge> {
     let limit = match machine.0 {
-        // No file is this large, and with this limit no sum of offsets overflows.
+        // Larger than any file, but small enough that no sum of offsets overflows.
         OfFormat::Elf(_) => 1 << 62,
-        // Offsets have 32 bits. An offset spans at most the payload, the headers and the symbols;
-        // headers and symbols together have less than 4096 bytes.
+        // Offsets have 32 bits, and span at most the payload plus the headers and symbols, which
+        // take less than 4096 bytes together.
         OfFormat::Coff(_) | OfFormat::MachO(_) => u64::from(u32::MAX) - 4096,
     };
     if size > limit {

@@ -1,11 +1,11 @@
 //! LLVM bitcode: the symbol table, and the bit stream.
 //!
-//! A bitcode file is a stream of bits in little-endian words of 32 bits, after the magic `BC C0
-//! DE`. A wrapper may enclose the magic and the stream (LLVM's BitCodeFormat page; checked against
-//! LLVM 22.1.8). The top level of the stream consists of blocks. The first word of a block contains
-//! its kind, and the second its number of words. Since LLVM 5, two of the blocks are a symbol table
-//! and a string table, with one blob each. The symbol table's blob contains these fields, all of
-//! them `u32`:
+//! A bitcode file is a stream of bits in little-endian 32-bit words, after the magic `BC C0 DE`. A
+//! wrapper may enclose the magic and the stream (LLVM's BitCodeFormat page; checked against LLVM
+//! 22.1.8). At the top level, the stream is a sequence of blocks. A block's first word holds its
+//! kind, and the second its size in words. Since LLVM 5, two of the blocks are a symbol table and a
+//! string table, each with a single blob. The symbol table's blob has these fields, all of them
+//! `u32`:
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -17,8 +17,8 @@
 //! | 36 | 8 | sizes and alignments of some symbols |
 //! | 44 | 8 | target triple: offset and size in the string table |
 //!
-//! A symbol consists of its name, its IR name, its COMDAT and its flags. Each of the two names is
-//! an offset and a size in the string table.
+//! A symbol consists of a name, an IR name, a COMDAT and flags. Both names are stored as an offset
+//! and a size in the string table.
 
 use super::{BITCODE_MAGIC as MAGIC, BITCODE_WRAPPER_MAGIC as WRAPPER_MAGIC};
 use crate::reader::Reader;
@@ -27,12 +27,12 @@ use core::fmt;
 
 const STRTAB_BLOCK: u64 = 23;
 const SYMTAB_BLOCK: u64 = 25;
-/// The code of the only record in the block of a symbol table or string table.
+/// The code of the only record in a symbol table or string table block.
 const BLOB_RECORD: u64 = 1;
 
 pub(super) const ENTER_SUBBLOCK: u64 = 1;
 pub(super) const DEFINE_ABBREV: u64 = 2;
-/// The number of the first abbreviation that a block defines; smaller numbers have fixed meanings.
+/// The ID of the first abbreviation that a block defines; smaller IDs have fixed meanings.
 pub(super) const FIRST_ABBREV: u64 = 4;
 const ENCODING_BLOB: u64 = 5;
 
@@ -44,7 +44,7 @@ const FLAG_UNDEFINED: u32 = 1 << 3;
 const FLAG_GLOBAL: u32 = 1 << 10;
 const FLAG_FORMAT_SPECIFIC: u32 = 1 << 11;
 
-/// The limit for the size of all names together, as a multiple of the file's size. Names may share
+/// The limit on the total size of all names, as a multiple of the file's size. Names may share
 /// bytes in the file, so without a limit, reading a small table could take a very long time.
 pub(super) const MAX_SHARING: u64 = 64;
 
@@ -60,12 +60,12 @@ impl<'data> Bitcode<'data> {
         super::is_bitcode(data)
     }
 
-    /// Checks the blocks at the top level and the symbol table, and borrows from `data`. The
-    /// contents of modules are not read.
+    /// Checks the top-level blocks and the symbol table, but does not read the contents of modules.
+    /// The result borrows from `data`.
     ///
     /// Returns an error if the file does not start with the magic, if a block or the symbol table
-    /// is malformed, or if the symbol table's version is unknown. Also returns an error if all
-    /// names together are longer than 64 times the file.
+    /// is malformed, or if the symbol table's version is unknown. Also returns an error if the
+    /// names are, in total, more than 64 times as long as the file.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let (stream, base) = stream(data)?;
         let table = find_table(Reader::new(stream)).map_err(|error| error.shifted(base))?;
@@ -92,12 +92,11 @@ impl<'data> Bitcode<'data> {
     }
 
     /// Returns the names of the defined global symbols, as a linker spells them, including weak
-    /// symbols, aliases, and definitions in the module's assembly. LLVM's archives list these names
-    /// in this order.
+    /// symbols, aliases, and definitions in the module's assembly. LLVM's archives list the same
+    /// names in the same order.
     ///
-    /// There are no names if the file has no symbol table. LLVM writes no symbol table for targets
-    /// that it was built without, `llvm-cat` drops the table, and LLVM 4 and earlier did not have
-    /// one.
+    /// Yields nothing if the file has no symbol table: LLVM writes none for targets that it was
+    /// built without, `llvm-cat` drops the table, and LLVM 4 and earlier did not have one.
     ///
     /// ```no_run
     /// # fn main() -> offload_format::Result<()> { let file: Vec<u8> = Vec::new();
@@ -128,7 +127,7 @@ impl fmt::Debug for Bitcode<'_> {
     }
 }
 
-/// Returns the stream of bits in a bitcode file, and the stream's offset.
+/// Returns the bit stream in a bitcode file, and its offset.
 pub(super) fn stream(data: &[u8]) -> Result<(&[u8], u64)> {
     let reader = Reader::new(data);
     let (mut stream, mut base) = (data, 0);
@@ -188,8 +187,7 @@ impl<'data> SymbolTable<'data> {
     }
 }
 
-/// Finds the symbol table among the blocks at the top level. Its strings are in the next string
-/// table.
+/// Finds the symbol table among the top-level blocks. Its strings are in the next string table.
 fn find_table(stream: Reader<'_>) -> Result<Option<SymbolTable<'_>>> {
     let (mut symbols, mut found) = (None, None);
     for block in blocks(stream) {
@@ -205,11 +203,11 @@ fn find_table(stream: Reader<'_>) -> Result<Option<SymbolTable<'_>>> {
     Ok(found)
 }
 
-/// Returns the blocks at the top level, up to the first malformed one.
+/// Returns the top-level blocks, up to the first malformed one.
 pub(super) fn blocks(stream: Reader<'_>) -> impl Iterator<Item = Result<Block<'_>>> {
     let mut at = MAGIC.len() as u64;
     core::iter::from_fn(move || {
-        // Remaining bytes that are too few for a block are padding.
+        // Remaining bytes are padding if they are too few for a block.
         if at.saturating_add(8) >= stream.len() {
             return None;
         }
@@ -238,7 +236,7 @@ impl<'data> Block<'data> {
         Self::enter(bits)
     }
 
-    /// Reads the header of a block, after the abbreviation ID that starts the block.
+    /// Reads a block's header, which follows the abbreviation ID at the start of the block.
     pub(super) fn enter(mut bits: Bits<'data>) -> Result<Self> {
         let at = bits.at / 8;
         let id = bits.variable(8)?;
@@ -254,13 +252,13 @@ impl<'data> Block<'data> {
         (self.start + self.size).saturating_mul(8)
     }
 
-    /// Returns the blob of a block that contains only one record and its abbreviation. LLVM writes
-    /// symbol tables and string tables like this.
+    /// Returns the blob of a block with a single record and its abbreviation, which is how LLVM
+    /// writes symbol tables and string tables.
     fn blob(&self) -> Result<&'data [u8]> {
         let mut bits = self.content;
         let wrong =
             || Error::new(ErrorKind::Malformed, "bitcode symbol or string table", self.start);
-        // The block defines one abbreviation with two operands: the code of the record, and a blob.
+        // The block defines one abbreviation with two operands: the record's code and a blob.
         let definition = bits.abbreviation()? == DEFINE_ABBREV
             && bits.variable(5)? == 2
             && (bits.fixed(1)?, bits.variable(8)?) == (1, BLOB_RECORD)
@@ -275,7 +273,7 @@ impl<'data> Block<'data> {
     }
 }
 
-/// A reader of bits, which starts with the lowest bit of each byte.
+/// A bit reader that starts with the lowest bit of each byte.
 #[derive(Clone, Copy)]
 pub(super) struct Bits<'data> {
     pub(super) stream: Reader<'data>,
@@ -299,8 +297,8 @@ impl Bits<'_> {
         Ok(value)
     }
 
-    /// Reads a number of up to 64 bits in chunks of `width` bits, from 2 to 32. If the highest bit
-    /// of a chunk is set, another chunk follows.
+    /// Reads a number of up to 64 bits in chunks of `width` bits (2 to 32). A chunk whose highest
+    /// bit is set is followed by another chunk.
     pub(super) fn variable(&mut self, width: u64) -> Result<u64> {
         let (more, mut value, mut shift) = (1 << (width - 1), 0, 0);
         loop {
@@ -328,7 +326,7 @@ impl Bits<'_> {
         self.at = self.at.next_multiple_of(32);
     }
 
-    /// Returns an error which reports that `what` is malformed at the current position.
+    /// Returns an error saying that `what` is malformed at the current position.
     pub(super) fn malformed(&self, what: &'static str) -> Error {
         Error::new(ErrorKind::Malformed, what, self.at / 8)
     }

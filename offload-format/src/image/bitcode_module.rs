@@ -1,16 +1,16 @@
 //! Reads the modules of a bitcode file to find embedded device code.
 //!
-//! A block contains other blocks and records. A record consists of a code and operands. The code
-//! and the operands are stored either in a general encoding or with an abbreviation, which defines
-//! an encoding for each of them. A block defines abbreviations for itself, and block 0 defines
-//! abbreviations for other blocks. (LLVM's BitCodeFormat page; checked against LLVM 22.1.8.) This
-//! module reads the following records:
+//! A block contains records and nested blocks. A record is a code followed by operands, stored
+//! either in a general encoding or with an abbreviation, which defines an encoding for each of
+//! them. A block defines its own abbreviations, and block 0 defines abbreviations for other blocks.
+//! (LLVM's BitCodeFormat page; checked against LLVM 22.1.8.) This module reads the following
+//! records:
 //!
 //! | block | record | operands |
 //! |---|---|---|
 //! | module, 8 | version, 1 | version; from 2 on, the records below start with their name, as offset and size |
 //! | | section name, 5 | its characters |
-//! | | global variable, 7 | type, constness, initializer + 1, linkage, alignment, number of the section's name from 1 |
+//! | | global variable, 7 | type, constness, initializer + 1, linkage, alignment, number of the section's name, counted from 1 |
 //! | | function 8, alias 9 or 14, ifunc 15 | |
 //! | constants, 11 | type of the next constants, 1 | |
 //! | | string, 8; NUL-terminated string, 9 | its bytes |
@@ -42,8 +42,7 @@ const SET_TYPE: u64 = 1;
 const STRING: u64 = 8;
 const C_STRING: u64 = 9;
 
-/// The number of operands to keep from each record, which covers a variable's operands up to its
-/// section.
+/// How many operands to keep from each record: enough to reach a variable's section.
 const KEPT: usize = 8;
 
 /// The maximum number of operands in an abbreviation. LLVM's abbreviations have at most about
@@ -53,12 +52,12 @@ const MOST_OPERANDS: u64 = 256;
 const ABBREVIATION: &str = "abbreviation in bitcode";
 
 impl Bitcode<'_> {
-    /// Returns the values of the global variables in this section whose initial value is a string
-    /// of bytes, in file order. In bitcode for a host, clang embeds offload binaries as such
+    /// Returns the initial values of the global variables in this section, in file order, omitting
+    /// those that are not byte strings. In host bitcode, clang embeds offload binaries as such
     /// variables in the section `.llvm.offloading`.
     ///
     /// Returns an error if the data does not start with the magic, or if a module is malformed.
-    /// Also returns an error if the values found in one module together are more than 64 times as
+    /// Also returns an error if the values found in one module are, in total, more than 64 times as
     /// large as the file.
     pub fn variables_in_section(data: &[u8], section: &str) -> Result<Vec<Vec<u8>>> {
         let (stream, base) = stream(data)?;
@@ -66,7 +65,7 @@ impl Bitcode<'_> {
     }
 }
 
-/// Like [`Bitcode::variables_in_section`], but reads a stream without a wrapper's header.
+/// Like [`Bitcode::variables_in_section`], but for a stream without the wrapper header.
 fn variables_in_section(stream: Reader<'_>, section: &str) -> Result<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     for block in blocks(stream) {
@@ -84,10 +83,10 @@ fn variables_in_section(stream: Reader<'_>, section: &str) -> Result<Vec<Vec<u8>
 struct Module {
     names_are_apart: bool,
     sections: u64,
-    /// The numbers of the sections that have the requested name.
+    /// The numbers of the sections with the requested name.
     named: BTreeSet<u64>,
     values: u64,
-    /// The constants that are the initial values of variables in these sections.
+    /// The numbers of the constants that initialize variables in the `named` sections.
     initializers: Vec<u64>,
     wanted: BTreeSet<u64>,
     constants: BTreeMap<u64, Vec<u8>>,
@@ -122,7 +121,7 @@ fn module(block: &Block<'_>, section: &str) -> Result<Vec<Vec<u8>>> {
             }
         }
     }
-    // Variables may share constants, so without a limit a small file could produce very many bytes.
+    // Variables may share constants, so without a limit a small file could produce a huge result.
     let mut left = (cursor.bits.at / 8).saturating_mul(MAX_SHARING);
     let objects = module.initializers.iter().filter_map(|value| module.constants.get(value));
     let objects = objects.map(|bytes| {
@@ -160,8 +159,8 @@ impl Module {
         }
     }
 
-    /// Assigns numbers to the constants in a block, and keeps the strings that are initial values
-    /// of the requested variables.
+    /// Numbers the constants in a block, and keeps the strings that initialize the requested
+    /// variables.
     fn constants(&mut self, block: &Block<'_>, abbreviations: &Abbreviations) -> Result<()> {
         let mut cursor = Cursor::new(block);
         while let Some(item) = cursor.next()? {
@@ -185,7 +184,7 @@ impl Module {
     }
 }
 
-/// Abbreviations by the number of the block that uses them.
+/// Abbreviations by the ID of the blocks that use them.
 type Abbreviations = BTreeMap<u64, Vec<Abbreviation>>;
 
 fn of_block(abbreviations: &Abbreviations, block: u64) -> &[Abbreviation] {
@@ -201,7 +200,7 @@ fn block_info(block: &Block<'_>, abbreviations: &mut Abbreviations) -> Result<()
         let code = cursor.record(id, &[], |operand| {
             first.get_or_insert(operand);
         })?;
-        // The abbreviations before this record are for the block in the last `SET_BLOCK` record.
+        // Abbreviations before this record belong to the block in the last `SET_BLOCK` record.
         let defined = core::mem::take(&mut cursor.own);
         if let Some(block) = current {
             abbreviations.entry(block).or_default().extend(defined);
@@ -225,21 +224,19 @@ enum Operand {
     Fixed(u64),
     Variable(u64),
     Char6,
-    /// All remaining operands: a count, and then that many values in the encoding of the next
-    /// operand.
+    /// All remaining operands: a count, then that many values in the next operand's encoding.
     Array,
-    /// The remaining bytes: a count, and then that many bytes at a multiple of four.
+    /// The remaining bytes: a count, then that many bytes, aligned to 4 bytes.
     Blob,
 }
 
 enum Item<'data> {
     Block(Block<'data>),
-    /// The abbreviation ID of a record. The caller must read the record next, with
-    /// `Cursor::record`.
+    /// The abbreviation ID of a record, which the caller must read next with `Cursor::record`.
     Record(u64),
 }
 
-/// A cursor in the contents of a block.
+/// A cursor over the contents of a block.
 struct Cursor<'data> {
     bits: Bits<'data>,
     end: u64,
@@ -301,8 +298,8 @@ impl<'data> Cursor<'data> {
     }
 
     /// Reads a record encoded with the abbreviation `id`, passes each operand to `sink`, and
-    /// returns the code. Abbreviation IDs count the abbreviations in `shared` first, then the
-    /// block's own. Skips the contents of a blob.
+    /// returns the code. IDs refer first to the abbreviations in `shared`, then to the block's own.
+    /// Blob contents are skipped.
     fn record(
         &mut self,
         id: u64,
@@ -326,8 +323,8 @@ impl<'data> Cursor<'data> {
         while let Some(operand) = operands.next() {
             match operand {
                 Operand::Array => {
-                    // Refuse literals as elements: a literal needs no bits, so an array of literals
-                    // in a small file could have any length.
+                    // Refuse literals as elements: a literal takes no bits, so a small file could
+                    // encode an array of any length.
                     let element = operands
                         .next()
                         .filter(|it| !matches!(it, Operand::Literal(_)))
@@ -366,7 +363,7 @@ fn scalar(bits: &mut Bits<'_>, operand: Operand) -> Result<u64> {
 }
 
 impl Bits<'_> {
-    /// Skips this number of bytes.
+    /// Skips this many bytes.
     fn skip(&mut self, bytes: u64) -> Result<()> {
         self.stream.range(self.at / 8, bytes, self.at / 8, "bitcode blob")?;
         self.at += 8 * bytes;

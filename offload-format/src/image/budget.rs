@@ -1,14 +1,14 @@
-//! A limit for the work that a file may cause.
+//! A limit on the work that a file may cause.
 
 use crate::{Error, ErrorKind, Result};
 
-/// The maximum number of steps for each byte of the file. Files from compilers need less than one
-/// step for each byte.
+/// The maximum number of steps per byte of the file. Files from compilers need less than one step
+/// per byte.
 const PER_BYTE: u64 = 16;
 
-/// The remaining number of steps in the search for kernels. If tables refer to each other in an
-/// unusual order, the search needs more steps than the tables have rows. A file that needs too many
-/// is refused.
+/// How many more steps the search for kernels may take. If tables refer to each other in an unusual
+/// order, the search takes more steps than the tables have rows, so a file that needs too many
+/// steps is refused.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
     left: u64,

@@ -1,7 +1,7 @@
 //! The parts of 64-bit little-endian ELF files that GPU code uses: the header, sections, symbols,
 //! notes.
 //!
-//! Because of this small module, build scripts need not compile the crate `object`.
+//! This small module spares build scripts from compiling the crate `object`.
 
 use super::budget::Budget;
 use crate::reader::Reader;
@@ -42,10 +42,9 @@ pub(super) fn is_shared_object(data: &[u8]) -> bool {
     data.starts_with(MAGIC) && kind == Ok(ET_DYN)
 }
 
-/// Returns the name of a unique symbol (`STB_GNU_UNIQUE`) that a shared object defines, if there is
-/// one. All libraries in a process that define this unique symbol share the first definition, and
-/// the loader never unloads these libraries. g++ emits such symbols unless it runs with
-/// `-fno-gnu-unique`.
+/// Returns the name of a unique symbol (`STB_GNU_UNIQUE`) defined by a shared object, if any. All
+/// libraries in a process that define the symbol share the first definition and are never unloaded.
+/// g++ emits such symbols unless run with `-fno-gnu-unique`.
 ///
 /// Returns `None` for files other than 64-bit little-endian ELF files.
 ///
@@ -64,13 +63,13 @@ pub fn unique_symbol(data: &[u8]) -> Result<Option<&[u8]>> {
 pub struct GlobalSymbol<'data> {
     /// The name, as the compiler writes it.
     pub name: &'data [u8],
-    /// Whether the object defines the symbol; otherwise the object uses it.
+    /// Whether the object defines the symbol rather than just using it.
     pub is_defined: bool,
     /// Whether each thread has its own variable of this name.
     pub is_thread_local: bool,
     /// Whether the symbol is a variable that all threads share.
     pub is_variable: bool,
-    /// The size in bytes; 0 if the object uses the symbol, or if the size is unknown.
+    /// The size in bytes; 0 if the symbol is undefined or its size unknown.
     pub size: u64,
 }
 
@@ -84,7 +83,7 @@ pub fn global_symbols(data: &[u8]) -> Result<Vec<GlobalSymbol<'_>>> {
         if symbol.binding != STB_LOCAL
             && let Some(name) = symbols.name(symbol)
         {
-            // Names may share bytes, so a small file could contain many long names.
+            // Names may share bytes, so without a limit, a small file could yield many long names.
             budget.spend(name.len() as u64 / 16)?;
             found.push(GlobalSymbol {
                 name,
@@ -99,8 +98,8 @@ pub fn global_symbols(data: &[u8]) -> Result<Vec<GlobalSymbol<'_>>> {
     Ok(found)
 }
 
-/// Calls `find` with each symbol in the tables of this kind, until `find` returns a value. Finds
-/// nothing in files other than 64-bit little-endian ELF files.
+/// Calls `find` with each symbol in tables of type `table` until it returns a value. Returns `None`
+/// for files other than 64-bit little-endian ELF files.
 pub(super) fn find_symbol<'data, T>(
     data: &'data [u8],
     table: u32,
@@ -129,7 +128,7 @@ pub(super) fn find_symbol<'data, T>(
     Ok(None)
 }
 
-/// The fields of an ELF header that identify an image.
+/// The ELF header fields that identify an image.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ElfHeader {
     pub(super) os_abi: u8,
@@ -164,7 +163,7 @@ pub(super) struct Elf<'data> {
     segments: u64,
     section_table: u64,
     sections: u64,
-    /// The contents of the section with the names of all sections.
+    /// The contents of the section name table.
     names: &'data [u8],
 }
 
@@ -196,7 +195,7 @@ pub(super) struct Symbol {
     pub(super) row: u64,
 }
 
-/// A note, and the offset of its description in the file.
+/// A note, with the file offset of its description.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Note<'data> {
     pub(super) owner: &'data [u8],
@@ -206,8 +205,7 @@ pub(super) struct Note<'data> {
 }
 
 impl<'data> Elf<'data> {
-    /// Reads the header and checks that the program header table and the section header table are
-    /// in the file.
+    /// Reads the header, and checks that the program and section header tables lie within the file.
     pub(super) fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         let mut elf = Self {
@@ -233,8 +231,8 @@ impl<'data> Elf<'data> {
         if elf.section_table == 0 {
             return Ok(Self { sections: 0, ..elf });
         }
-        // If the number of sections does not fit into the header's field, the size field of the
-        // first section contains the number.
+        // If there are too many sections for the header's field, the first section's size field
+        // holds their number instead.
         if elf.sections == 0 {
             elf.sections = elf.section(0)?.size;
         }
@@ -273,19 +271,19 @@ impl<'data> Elf<'data> {
         })
     }
 
-    /// Returns the bytes of a section; no bytes for a section that exists only in memory.
+    /// Returns a section's bytes, which are empty if the section exists only in memory.
     pub(super) fn data(&self, section: &Section) -> Result<&'data [u8]> {
         let size = if section.kind == SHT_NOBITS { 0 } else { section.size };
         self.reader.range(section.offset, size, section.row.saturating_add(24), "ELF section")
     }
 
-    /// Returns the bytes after `prefix` in a section's name, not only up to the name's NUL but up
-    /// to the end of all names. Returns `None` if the name does not start with `prefix`.
+    /// Returns the bytes after `prefix` in a section's name. They run past the name's NUL to the
+    /// end of the section name table. Returns `None` if the name does not start with `prefix`.
     pub(super) fn name_after(&self, section: &Section, prefix: &[u8]) -> Option<&'data [u8]> {
         self.names.get(usize::try_from(section.name).ok()?..)?.strip_prefix(prefix)
     }
 
-    /// Calls `found` with each note until `found` returns a value. Notes in segments come first,
+    /// Calls `found` with each note until `found` returns a value. Segments are searched first,
     /// because they exist even without a section table.
     pub(super) fn find_note<T>(
         &self,
@@ -321,9 +319,9 @@ impl<'data> Elf<'data> {
     }
 }
 
-/// Searches consecutive notes, which start at `base` in the file. Each note consists of three words
-/// (size of the owner, size of the description, type), the owner and the description. Owner and
-/// description are padded to 4 bytes.
+/// Searches consecutive notes, which start at file offset `base`. Each note is three words (owner
+/// size, description size, type) followed by the owner and the description, each padded to a
+/// multiple of 4 bytes.
 fn notes_in<'data, T>(
     notes: &'data [u8],
     base: u64,
@@ -355,7 +353,7 @@ fn notes_in<'data, T>(
     Ok(None)
 }
 
-/// Symbols with their names.
+/// A symbol table and its string table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Symbols<'data> {
     rows: Reader<'data>,
@@ -365,8 +363,8 @@ pub(super) struct Symbols<'data> {
 }
 
 impl<'data> Symbols<'data> {
-    /// Reads the symbols in a section. The `sh_link` of this section is the number of the section
-    /// with the names.
+    /// Reads the symbols in a section, whose `sh_link` is the index of the section with their
+    /// names.
     pub(super) fn parse(elf: &Elf<'data>, section: &Section) -> Result<Self> {
         let names = elf.section(u64::from(section.link))?;
         Ok(Self {
@@ -404,16 +402,15 @@ impl<'data> Symbols<'data> {
     }
 }
 
-/// A hash table over the symbols that the dynamic linker sees (System V ABI, "Hash Table"): two
-/// counts, buckets, chains.
+/// The hash table of the dynamic symbols (System V ABI, "Hash Table"): two counts, buckets, chains.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HashTable<'data> {
     words: Reader<'data>,
     symbols: Symbols<'data>,
 }
 
-/// The maximum number of symbols in one chain of the hash table. Linkers create as many buckets as
-/// symbols, so only files that were crafted to be slow have a longer chain.
+/// The maximum length of a chain in the hash table. Linkers create as many buckets as symbols, so
+/// only files crafted to be slow have longer chains.
 const LONGEST_CHAIN: u32 = 64;
 
 impl<'data> HashTable<'data> {

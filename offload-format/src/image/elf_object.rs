@@ -1,5 +1,5 @@
-//! Sections and symbols of objects from compilers, and the changes that builds make to these
-//! objects. Only 64-bit little-endian ELF files are supported.
+//! Sections and symbols of compiled objects, and the edits that builds make to such objects. Only
+//! 64-bit little-endian ELF files are supported.
 //!
 //! The functions are `#[inline]`, so only build scripts that build static libraries compile them.
 
@@ -14,9 +14,9 @@ use core::ops::Range;
 /// Source: System V ABI, "Sections".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ElfSection {
-    /// The name; bytes that are not UTF-8 are replaced.
+    /// The name, with invalid UTF-8 replaced.
     pub name: String,
-    /// The bytes of the section in the file.
+    /// The range of the section's bytes in the file.
     pub range: Range<usize>,
     /// The offset of the section's header in the file.
     header: usize,
@@ -30,15 +30,14 @@ const FLAGS: usize = 8;
 const OFFSET: usize = 24;
 const SIZE: usize = 32;
 
-/// The offset of the field that contains the offset of the section headers.
+/// The offset of `e_shoff`, which holds the offset of the section headers.
 const TABLE: usize = 0x28;
 
-/// A multiple of the alignment of every section that compilers write.
+/// A multiple of every section alignment that compilers use.
 const PAGE: usize = 4096;
 
 impl ElfSection {
-    /// Returns the sections of an object; `None` if the bytes are not a supported object, or if the
-    /// object is incomplete.
+    /// Returns an object's sections; `None` if the object is unsupported or incomplete.
     #[inline]
     pub fn all(data: &[u8]) -> Option<Vec<Self>> {
         ElfHeader::parse(data).ok()?;
@@ -65,12 +64,12 @@ impl ElfSection {
         put(data, self.header + FLAGS, self.flags | flags)
     }
 
-    /// Returns the object with new contents for the section. The new contents may be longer than
-    /// the old ones. Later sections keep their alignment.
+    /// Returns the object with the section's contents replaced. The new contents may be longer than
+    /// the old ones; later sections keep their alignment.
     #[inline]
     pub fn with_contents(&self, data: &[u8], contents: &[u8]) -> Option<Vec<u8>> {
         let Range { start, end } = self.range;
-        // Move the following bytes by whole pages.
+        // Move the following bytes by whole pages, so that sections stay aligned.
         let more = contents.len().saturating_sub(self.range.len()).next_multiple_of(PAGE);
         let mut edited = data.get(..start)?.to_vec();
         edited.extend_from_slice(contents);

@@ -10,11 +10,11 @@ use crate::{Error, ErrorKind, Result};
 use alloc::vec;
 use core::fmt;
 
-/// The kernels of an image, in the order of the source if the compiler preserves it.
+/// The kernels of an image, in source order if the compiler preserves it.
 #[derive(Clone)]
 pub struct Kernels<'data>(Tables<'data>);
 
-/// The kernels of one image. Each variant is a vendor's format.
+/// The kernels of one image, with a variant for each format.
 #[derive(Clone)]
 #[expect(
     clippy::large_enum_variant,
@@ -46,7 +46,7 @@ impl<'data> Kernels<'data> {
         Self::with_header(data, ImageHeader::parse(data)?)
     }
 
-    /// Finds the kernels of an image with this header, like [`Kernels::parse`].
+    /// Like [`Kernels::parse`], for an image whose header has already been parsed.
     pub fn with_header(data: &'data [u8], header: ImageHeader) -> Result<Self> {
         let budget = Budget::for_file(data);
         let kernels = Self(match header {
@@ -67,7 +67,7 @@ impl<'data> Kernels<'data> {
                 ));
             }
         });
-        // Read all kernels once, so that errors occur here. Iteration repeats these steps and
+        // Read all kernels once to report errors early. Iteration repeats the same steps, so it
         // cannot fail.
         let mut check = kernels.clone();
         while check.read()?.is_some() {}
@@ -99,39 +99,39 @@ impl fmt::Debug for Kernels<'_> {
     }
 }
 
-/// A kernel of an image. A value that the image does not contain is `None`; all sizes are in bytes.
+/// A kernel of an image. Values missing from the image are `None`; all sizes are in bytes.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Kernel<'data> {
     /// The mangled name.
     pub name: &'data str,
-    /// The size of the kernel's code. AMD: without the functions that the kernel calls; `None` in
-    /// unlinked objects. Cubin: including the instructions that ptxas adds at the end. PTX: `None`.
+    /// The size of the kernel's code. AMD: excluding called functions; `None` in unlinked objects.
+    /// Cubin: including the instructions that ptxas appends. PTX: `None`.
     pub code_size: Option<u64>,
     /// The arguments that a launch passes.
     pub arguments: Arguments<'data>,
-    /// The size of all arguments together, including the hidden ones and the gaps between them.
+    /// The total size of the arguments, including hidden ones and padding.
     pub arguments_size: Option<u64>,
-    /// Registers of an NVIDIA kernel, for each thread. PTX: `None`.
+    /// Registers per thread of an NVIDIA kernel. PTX: `None`.
     pub registers: Option<u64>,
-    /// Vector registers of an AMD kernel, for each work-item. The number includes AGPRs if they
-    /// share the register file.
+    /// Vector registers per work-item of an AMD kernel. AGPRs are included if they share the
+    /// register file.
     pub vgprs: Option<u64>,
-    /// Accumulation registers of an AMD kernel, for each work-item.
+    /// Accumulation registers per work-item of an AMD kernel.
     pub agprs: Option<u64>,
-    /// Scalar registers of an AMD kernel, for each wavefront.
+    /// Scalar registers per wavefront of an AMD kernel.
     pub sgprs: Option<u64>,
-    /// Vector registers of an AMD kernel that are spilled to memory.
+    /// Vector registers that an AMD kernel spills to memory.
     pub vgpr_spills: Option<u64>,
-    /// Scalar registers of an AMD kernel that are spilled. (Cubins do not contain the number of
-    /// registers that ptxas spills.)
+    /// Scalar registers that an AMD kernel spills. (Cubins do not record how many registers ptxas
+    /// spilled.)
     pub sgpr_spills: Option<u64>,
-    /// Memory that the threads of a block share (LDS, `__shared__`), not including the bytes that a
-    /// launch adds. From sm_90 on, a cubin also counts 1024 bytes for the system if the kernel uses
+    /// Memory shared by the threads of a block (LDS, `__shared__`), excluding bytes added at
+    /// launch. From sm_90 on, a cubin also counts 1024 bytes for the system if the kernel uses
     /// shared memory. PTX: `None`, because only ptxas determines the size.
     pub shared_memory: Option<u64>,
-    /// Memory of each thread (scratch, local memory): the kernel's stack, and the stacks of the
-    /// functions that the kernel calls. PTX and unlinked cubins: `None`.
+    /// Memory per thread (scratch, local memory): the stacks of the kernel and the functions it
+    /// calls. PTX and unlinked cubins: `None`.
     pub private_memory: Option<u64>,
     /// Threads in a wavefront. NVIDIA: `None`, because a warp always has 32 threads.
     pub wavefront_size: Option<u64>,
@@ -148,13 +148,12 @@ impl<'data> Kernel<'data> {
     }
 }
 
-/// The arguments of a kernel, in the order of the source; AMD's hidden ones come last. Texture,
-/// sampler and surface references in PTX are omitted, because programs bind these references
-/// instead of passing them.
+/// A kernel's arguments in source order, with AMD's hidden ones last. Texture, sampler and surface
+/// references in PTX are omitted, because programs bind them instead of passing them.
 #[derive(Clone, Default)]
 pub struct Arguments<'data>(pub(super) Source<'data>);
 
-/// The arguments in each vendor's images.
+/// The arguments, as each image format stores them.
 #[derive(Clone, Default)]
 pub(super) enum Source<'data> {
     #[default]
@@ -169,7 +168,7 @@ impl<'data> Iterator for Arguments<'data> {
     type Item = Argument<'data>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // This cannot fail: parsing the image has read all arguments once.
+        // Reading cannot fail here, because parsing the image has already read all arguments once.
         match &mut self.0 {
             Source::None => None,
             Source::Metadata(arguments) => arguments.next().ok().flatten(),
@@ -191,12 +190,11 @@ impl fmt::Debug for Arguments<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Argument<'data> {
-    /// The argument's number, counted from 0 in the order of the source, including texture, sampler
-    /// and surface references in PTX and cubins.
+    /// The argument's index in source order, starting at 0. In PTX and cubins, texture, sampler and
+    /// surface references count, too.
     pub ordinal: u64,
     /// The offset in bytes from the start of the arguments. PTX: the offset on the architecture
-    /// that the text names. On other architectures, the offset may differ if an alignment is more
-    /// than 16 bytes.
+    /// that the text names; on others, it may differ if an alignment exceeds 16 bytes.
     pub offset: u64,
     /// The size in bytes.
     pub size: u64,
@@ -212,8 +210,8 @@ pub struct Argument<'data> {
 }
 
 impl Argument<'_> {
-    /// Whether this is a hidden argument: the runtime fills it in, the source does not contain it,
-    /// and launches do not pass it.
+    /// Whether this is a hidden argument, which is not in the source and which the runtime fills
+    /// in, so launches do not pass it.
     pub fn is_hidden(&self) -> bool {
         self.value_kind.is_some_and(|kind| kind.starts_with("hidden_"))
     }

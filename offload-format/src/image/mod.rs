@@ -1,4 +1,4 @@
-//! Properties that an image itself contains: its target, and its kernels.
+//! Properties stored in the image itself: its target and its kernels.
 //!
 //! Sources: LLVM's AMDGPUUsage (22.1.8) for AMD code objects; files of ptxas 12.9 and 13.5, and
 //! cuobjdump 13.5, for cubins; NVIDIA's PTX ISA, and ptxas 13.5, for PTX; LLVM's BitCodeFormat
@@ -46,9 +46,9 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-/// The kind of an image. Bundles and offload binaries are containers, not images. NVIDIA's fatbin
-/// counts as an image, because other containers may contain a fatbin. A `match` must name every
-/// kind.
+/// The kind of an image. Bundles and offload binaries are containers, not images, but NVIDIA's
+/// fatbin counts as an image, because other containers may hold one. Not `#[non_exhaustive]`, so
+/// that a `match` must cover every kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageHeader {
     /// Machine code for AMD GPUs.
@@ -63,7 +63,7 @@ pub enum ImageHeader {
     Bitcode,
     /// SPIR-V.
     SpirV(SpirvHeader),
-    /// An ELF file for any other machine, which is a CPU.
+    /// An ELF file for any other machine, taken to be a CPU.
     Elf {
         /// `e_machine`: 62 for x86-64, 183 for AArch64.
         machine: u16,
@@ -78,19 +78,17 @@ pub enum ImageHeader {
 /// The first bytes of NVIDIA's fatbins.
 pub(crate) const FATBIN_MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
 const BITCODE_MAGIC: &[u8; 4] = b"BC\xC0\xDE";
-/// The first bytes of the header that may precede bitcode. This header contains the bitcode's
-/// offset.
+/// The first bytes of the wrapper header that may precede bitcode and that stores its offset.
 const BITCODE_WRAPPER_MAGIC: &[u8; 4] = b"\xDE\xC0\x17\x0B";
 
 impl ImageHeader {
     /// Reads the header at the start of `data`; the bytes after the header are not needed.
     ///
-    /// Returns an error if the kind is unknown, or if the header of an image for a GPU is
-    /// malformed.
+    /// Returns an error if the kind is unknown, or if the header of a GPU image is malformed.
     pub fn parse(data: &[u8]) -> Result<Self> {
         let reader = Reader::new(data);
         if data.starts_with(elf::MAGIC) {
-            // The machine has the same offset in 32-bit and 64-bit ELF files.
+            // `e_machine` is at the same offset in 32-bit and 64-bit ELF files.
             let machine = reader.u16(18, "ELF machine")?;
             return Ok(match machine {
                 code_object::EM_AMDGPU => ImageHeader::CodeObject(CodeObjectHeader::parse(data)?),
@@ -123,8 +121,8 @@ impl ImageHeader {
 }
 
 impl ImageHeader {
-    /// Returns the target in the header of a code object, a cubin or PTX. A cubin's target is
-    /// returned without its suffix.
+    /// Returns the target in the header of a code object, a cubin or PTX. A cubin's target may lack
+    /// its suffix.
     pub fn arch(&self) -> Option<OffloadArch<'static>> {
         match self {
             ImageHeader::CodeObject(header) => header.target_id().map(OffloadArch::Amdgpu),
@@ -218,16 +216,14 @@ impl ImageHeader {
         matches!(self, ImageHeader::Elf { .. } | ImageHeader::Pe { .. })
     }
 
-    /// Whether the image is GPU code (machine code, or a form that is still to be compiled) and not
-    /// a container.
+    /// Whether the image is GPU code (machine code, or a form yet to be compiled), not a container.
     pub(crate) fn is_device_code(&self) -> bool {
         !self.is_for_cpu() && !matches!(self, ImageHeader::Fatbin)
     }
 
-    /// Returns the name of the target. `named` is the target's name in the image's container, if
-    /// there is one. For a cubin, this name supplies the suffix (`sm_90a`). The name is also
-    /// returned if the header gives no target, for example because an AMD processor is not in the
-    /// table.
+    /// Returns the target's name. `named` is the name that the image's container states, if any.
+    /// For a cubin, `named` supplies the suffix (`sm_90a`). If the header yields no target, for
+    /// example because an AMD processor is not in the table, returns `named`.
     pub fn target(&self, named: Option<&str>) -> Option<String> {
         let Some(own) = self.arch().map(|arch| arch.to_string()) else {
             return named.map(str::to_owned);
@@ -253,8 +249,8 @@ impl ImageHeader {
         }
     }
 
-    /// Whether images of this kind list their kernels. Code objects of version 2 have different
-    /// notes, and code for a CPU has no kernels.
+    /// Whether images of this kind list their kernels: not code objects of version 2, whose notes
+    /// have a different format, nor code for a CPU, which has no kernels.
     #[inline]
     pub fn lists_kernels(&self) -> bool {
         self.kind().vendor().is_some_and(Vendor::is_gpu)
@@ -288,7 +284,7 @@ fn is_bitcode(data: &[u8]) -> bool {
 /// The kind of an image, according to its bytes or its container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ImageKind {
-    /// An AMD code object, an ELF file.
+    /// An AMD code object, which is an ELF file.
     CodeObject,
     /// Any other ELF file except a cubin: code for a CPU.
     Elf,
@@ -311,8 +307,8 @@ pub enum ImageKind {
 }
 
 impl ImageKind {
-    /// Returns the kind of an image. The first bytes are enough, unless PTX starts with long
-    /// comments.
+    /// Returns the kind of an image. The first bytes are enough, except for PTX that starts with
+    /// long comments.
     pub fn of(bytes: &[u8]) -> Self {
         Self::with_header(bytes, ImageHeader::parse(bytes).ok())
     }
@@ -328,7 +324,7 @@ impl ImageKind {
         }
     }
 
-    /// Returns the kind's name in the JSON of `cargo offload ls`, the extension of its files, the
+    /// Returns the kind's name in the JSON of `cargo offload ls`, its file extension, its
     /// description in messages, and the kind that an offload binary should state.
     const fn row(self) -> (&'static str, &'static str, &'static str, Option<StatedKind>) {
         match self {
@@ -351,7 +347,7 @@ impl ImageKind {
         self.row().0
     }
 
-    /// Returns the extension of a file that contains `bytes`, an image of this kind.
+    /// Returns the file extension for `bytes`, an image of this kind.
     #[inline]
     pub fn extension(self, bytes: &[u8]) -> &'static str {
         match self {
@@ -360,7 +356,7 @@ impl ImageKind {
         }
     }
 
-    /// Returns the description of the kind in messages, such as `LLVM bitcode` or `a fatbin`.
+    /// Returns the kind's description in messages, such as `LLVM bitcode` or `a fatbin`.
     pub fn words(self) -> &'static str {
         self.row().2
     }
@@ -370,8 +366,8 @@ impl ImageKind {
         self.row().3
     }
 
-    /// Returns the vendor of the devices that load such images; `None` for bitcode, and for
-    /// containers. SPIR-V may also be for AMD's GPUs, depending on its target.
+    /// Returns the vendor of the devices that load such images; `None` for bitcode and containers.
+    /// SPIR-V counts as Intel's, although its target may be an AMD GPU.
     pub fn vendor(self) -> Option<Vendor> {
         match self {
             ImageKind::CodeObject => Some(Vendor::Amd),
@@ -382,7 +378,7 @@ impl ImageKind {
         }
     }
 
-    /// Whether the image is text, which needs a NUL after its last byte.
+    /// Whether the image is text, which must be followed by a NUL.
     pub fn is_ptx(self) -> bool {
         self == ImageKind::Ptx
     }
@@ -397,7 +393,7 @@ impl ImageKind {
         self == ImageKind::Fatbin
     }
 
-    /// Whether the image is LLVM bitcode, which compilers link and no driver loads.
+    /// Whether the image is LLVM bitcode, which compilers link but no driver loads.
     pub fn is_bitcode(self) -> bool {
         self == ImageKind::Bitcode
     }
@@ -409,7 +405,7 @@ impl ImageKind {
 }
 
 impl StatedKind {
-    /// Returns the kind that an offload binary should state for an image of a pack.
+    /// Returns the kind that an offload binary should state for an image in a pack.
     pub fn of_pack_image<S>(kind: &PackImageKind<S>) -> Self {
         match kind {
             PackImageKind::Cubin => Self::CUBIN,
@@ -420,8 +416,8 @@ impl StatedKind {
     }
 }
 
-/// Returns the kind of an image for `target`, from its first bytes. `triple` is the target triple
-/// of the host, for an image for the CPU.
+/// Determines the kind of an image for `target` from its first bytes. For the CPU, `triple` is the
+/// host's target triple.
 ///
 /// Returns an error message if the image is for a different target, or if its header cannot be
 /// read.

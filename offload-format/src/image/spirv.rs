@@ -24,7 +24,7 @@ pub fn spirv_in_offload_binary(image: &[u8]) -> Option<&[u8]> {
 #[derive(Debug, Clone)]
 pub(super) struct SpirvKernels<'data> {
     kernels: vec::IntoIter<SpirvKernel<'data>>,
-    /// The shared memory of the only kernel. `None` for several kernels, because the module does
+    /// The shared memory of the only kernel; `None` if there are several, because the module does
     /// not state which kernel uses which variables.
     shared_memory: Option<u64>,
 }

@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Flags of version 6, without named features.
+/// Flags of code object version 6 that name no features.
 const GFX803: u32 = 0x2a;
 const GFX906: u32 = 0x52f;
 const GFX908: u32 = 0x530;
@@ -16,7 +16,7 @@ fn code_object(version: u32, flags: u32) -> ImageHeader {
     ImageHeader::CodeObject(CodeObjectHeader::of(version, flags))
 }
 
-/// `gfx906:sramecc-:xnack-`, as version 3 writes it.
+/// `gfx906:sramecc-:xnack-`, as code object version 3 encodes it.
 fn without_any() -> ImageHeader {
     code_object(3, 0x2f)
 }

@@ -11,7 +11,7 @@
 //! | 0 | 8 | address of the image |
 //! | 8 | 8 | size of the image, after decompression if it is compressed |
 //!
-//! The images of one target follow each other in a section such as
+//! The images of one target are stored in sequence in a section such as
 //! `__CLANG_OFFLOAD_BUNDLE__sycl-spir64`, each aligned to 16 bytes. The last part of the section's
 //! name is the target, but linkers for Windows cut the name off after `__CLANG_`. An image may be a
 //! zstd frame (`--offload-compress`).

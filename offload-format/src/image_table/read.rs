@@ -17,7 +17,7 @@ const IMAGE: &str = "image of an image table";
 /// time.
 const LIMIT: u64 = 64;
 
-/// The minimum size to count for an image, to account for the memory of its entry.
+/// The minimum size charged for an image, to account for the memory of its list entry.
 const RECORD: u64 = LIMIT * LAYOUT.size;
 
 const SHARED: &str = "image table (its images share too many bytes)";
@@ -29,7 +29,7 @@ pub struct ImageTable<'data> {
 }
 
 impl<'data> ImageTable<'data> {
-    /// Finds the table in an ELF, COFF or PE file; `None` if the file has no such section.
+    /// Finds the table in an ELF, COFF or PE file, if there is one.
     pub fn find(file: &'data [u8]) -> Option<Self> {
         let sections = Sections::parse(file).ok()?;
         let format = sections.format();
@@ -37,9 +37,9 @@ impl<'data> ImageTable<'data> {
         sections.any(|section| is_table(&section, format)).then_some(Self { file })
     }
 
-    /// Returns the images in the order of the file. An item is an error if its image is not in a
-    /// section of the file, or if the image's zstd frame is damaged. If the images together are far
-    /// larger than the file, the last item is an error, and the remaining images are omitted.
+    /// Returns the images in file order. An item is an error if its image is not in a section of
+    /// the file, or if the image's zstd frame is damaged. If the images together are far larger
+    /// than the file, the last item is an error, and the remaining images are omitted.
     pub fn images(&self) -> Vec<Result<TableImage<'data>>> {
         let Ok(sections) = Sections::parse(self.file) else { return Vec::new() };
         let names: Vec<&[u8]> = sections.map_while(Result::ok).map(|it| it.name).collect();

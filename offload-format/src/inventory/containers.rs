@@ -24,11 +24,10 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-/// The maximum number of bytes that are decompressed for an entry table, including the decoder's
-/// window.
+/// The maximum number of bytes to decompress for an entry table, including the decoder's window.
 const TABLE_LIMIT: u64 = 1 << 28;
 
-/// The maximum size of an entry table in bytes. Tables of linked programs have a few thousand
+/// The maximum size of an entry table in bytes. In linked programs, tables take a few thousand
 /// bytes.
 const LARGEST_TABLE: usize = 1 << 24;
 
@@ -119,7 +118,7 @@ fn compressed_entries<'a>(
 }
 
 /// Adds a text bundle in a compressed bundle. If the decompressed bytes are not a text bundle
-/// either, reports `error`, the reason why they are not a binary bundle.
+/// either, reports `error`, which says why they are not a binary bundle.
 fn compressed_text<'a>(
     list: &mut Listing<'a>,
     place: Place<'a>,
@@ -271,7 +270,7 @@ pub(super) fn oxarts<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a 
             image.offload_kind = Some(Cow::Borrowed("cuda"));
             image.triple = Some(Cow::Borrowed("nvptx64-nvidia-cuda"));
             // The bundle names only the target of machine code (`sm_90`), whatever form the device
-            // code has. Derive the names of the other forms.
+            // code has, so derive the names of the other forms.
             let form = |start: &str| match bundle.target.strip_prefix("sm_") {
                 Some(number) => Cow::Owned(format!("{start}{number}")),
                 None => Cow::Borrowed(bundle.target),
@@ -289,7 +288,7 @@ pub(super) fn oxarts<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a 
     }
 }
 
-/// Adds the reference of a program or library to its code objects in a kernel pack.
+/// Adds a program's or library's reference to its code objects in a kernel pack.
 pub(super) fn kpack_reference<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
     match KpackReference::parse(section) {
         Ok(reference) => list.inventory.references.push(Reference { place, reference }),
@@ -314,7 +313,7 @@ fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
     };
     let (major, minor) = found.version;
     image.ptx_version = found.kind.is_ptx().then(|| PtxVersion::new(major.into(), minor.into()));
-    // Fatbins use their own numbers for the kinds of images.
+    // Fatbins have their own numbering of image kinds.
     image.said = Some(match found.kind {
         nv_fatbin::FatbinImageKind::CUBIN => ImageKind::Cubin,
         kind if kind.is_ptx() => ImageKind::Ptx,

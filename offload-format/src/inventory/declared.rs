@@ -32,8 +32,8 @@ pub(super) fn name<'a>(image: &mut Image<'a>, id: Cow<'a, str>) {
     image.entry_id = Some(id);
 }
 
-/// Copies an offload binary's information about an image to `image`. Bytes that are not UTF-8 are
-/// replaced, and empty strings are ignored.
+/// Copies an offload binary's information about an image to `image`. Replaces invalid UTF-8, and
+/// ignores empty strings.
 pub(super) fn describe<'a>(image: &mut Image<'a>, found: &offload_binary::Image<'a>) {
     let string =
         |key| found.bytes(key).filter(|value| !value.is_empty()).map(String::from_utf8_lossy);

@@ -12,9 +12,9 @@ const GENERIC: &str = "-generic";
 /// Returns a path with `*` in place of each GPU: `hsa/*/k.co` for `hsa/gfx942/k.co`, and
 /// `Kernels-*.hsaco` for `Kernels-gfx90a-xnack+.hsaco`. Returns `None` if the path names no GPU.
 ///
-/// rocBLAS, hipBLASLt, MIOpen and AITER load one of several files whose paths are equal in this
-/// form. The GPU is spelled as for a compiler, possibly without the first underscore or in capitals
-/// (`SM90a`). The characters around the GPU's name are neither letters nor digits.
+/// rocBLAS, hipBLASLt, MIOpen and AITER load one of several files whose paths differ only in the
+/// GPU. A GPU is spelled as compilers spell it, possibly without the first underscore or in
+/// capitals (`SM90a`), and does not touch other letters or digits.
 #[inline]
 pub fn without_gpu(path: &str) -> Option<String> {
     let (mut out, mut rest, mut is_any, mut is_start) = (String::new(), path, false, true);
@@ -33,8 +33,7 @@ pub fn without_gpu(path: &str) -> Option<String> {
     is_any.then_some(out)
 }
 
-/// Returns the length in bytes of the GPU and its modes at the start of a text; 0 if there is no
-/// GPU.
+/// Returns how many bytes at the start of `text` name a GPU and its modes; 0 if none do.
 #[inline]
 fn gpu(text: &str) -> usize {
     let word = |text: &str| text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len());
@@ -50,7 +49,7 @@ fn gpu(text: &str) -> usize {
             return 0;
         }
         let mut end = generic.filter(is_known).unwrap_or("gfx".len() + processor);
-        // In file names, `-` or `_` may precede the modes of target IDs, instead of `:`.
+        // File names may use `-` or `_` instead of `:` before the modes of a target ID.
         while let Some(sign) = ["xnack", "sramecc"].iter().find_map(|mode| {
             let after = text[end..].strip_prefix(['-', '_', ':'])?.strip_prefix(mode)?;
             after.starts_with(['+', '-']).then_some(1 + mode.len() + 1)

@@ -27,8 +27,8 @@ pub struct Image<'a> {
     pub entry_id: Option<Cow<'a, str>>,
     /// Kernel packs: the program or library that the image belongs to. Bundles of cuda-oxide: the
     /// crate. Image tables: the image's alphabetically first kernel, because the runtime finds
-    /// images by kernels. Offload binaries: the string `module`. Fatbins: the name, usually the
-    /// name of a source file. Bundles: `None`.
+    /// images by kernels. Offload binaries: the string `module`. Fatbins: the name, usually that of
+    /// a source file. Bundles: `None`.
     pub module: Option<Cow<'a, str>>,
     /// The offload kind: `host`, `hip`, `hipv4`, `openmp`, `cuda`, `sycl`, `none`. `None` if the
     /// kind is unknown.
@@ -36,17 +36,16 @@ pub struct Image<'a> {
     /// The target triple as stored, without trailing dashes. Fatbins: NVIDIA's target triple.
     /// `None` if the triple is unknown.
     pub triple: Option<Cow<'a, str>>,
-    /// The target in the container, such as `gfx90a:xnack-`, `sm_80` or `compute_80`. For an image
-    /// without a container, the target in its header.
+    /// The target that the container states, such as `gfx90a:xnack-`, `sm_80` or `compute_80`; for
+    /// a standalone image, the target in its header.
     pub target_id: Option<Cow<'a, str>>,
     /// The offset in bytes from the start of the file; `None` inside a compressed part.
     pub offset: Option<u64>,
-    /// The size in bytes. For PTX compressed in a fatbin, the size includes the NUL after it, which
+    /// The size in bytes. For PTX compressed in a fatbin, this includes the trailing NUL, which
     /// [`Images`](super::Images) removes.
     pub size: u64,
-    /// Kernel packs and image tables: the size of the compressed image in the file, in bytes.
-    /// Fatbins: the size of the compressed payload in the file, in bytes. For images that were
-    /// compressed together, this is the size of their common payload.
+    /// Kernel packs, image tables and fatbins: the compressed size in the file, in bytes. For
+    /// images that were compressed together, this is the size of their common payload.
     pub stored_size: Option<u64>,
     /// Fatbins: the version of the PTX. `None` if the version is unknown.
     pub ptx_version: Option<PtxVersion>,
@@ -71,7 +70,7 @@ pub(super) enum Bytes<'a> {
     /// A compressed image of an image table.
     #[cfg(feature = "object")]
     Table(TableImage<'a>),
-    /// An image in the compressed payload of an entry of a fatbin.
+    /// An image in the compressed payload of a fatbin's entry.
     #[cfg(feature = "containers")]
     Fatbin(nv_fatbin::Entry<'a>, nv_fatbin::Image<'a>),
 }
@@ -94,7 +93,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns the bytes if the file contains them uncompressed; they start at `offset`.
+    /// Returns the bytes, which start at `offset`, if the file contains them uncompressed.
     pub fn in_file(&self) -> Option<&'a [u8]> {
         match self.bytes {
             Bytes::Here(bytes) => Some(bytes),
@@ -144,13 +143,12 @@ impl<'a> Image<'a> {
         if self.is_placeholder() { ImageKind::Empty } else { ImageKind::with_header(bytes, header) }
     }
 
-    /// Returns the kind that a container such as a fatbin or a kernel pack states; `None` if the
-    /// container states none.
+    /// Returns the kind stated by a container such as a fatbin or a kernel pack, if any.
     pub fn said_kind(&self) -> Option<ImageKind> {
         self.said
     }
 
-    /// Whether this is the byte that replaces the host's code in an object bundle.
+    /// Whether this is the placeholder byte for the host's code in an object bundle.
     pub fn is_placeholder(&self) -> bool {
         self.said == Some(ImageKind::Empty)
     }

@@ -1,4 +1,4 @@
-//! Adds the images that a table of DPC++ lists.
+//! Adds the images listed in DPC++'s image table.
 
 use super::containers::{bundles, fatbins};
 use super::declared::name;
@@ -87,8 +87,8 @@ fn entry<'a>(container: usize, start: u64, found: &TableImage<'a>) -> Image<'a> 
 }
 
 /// Returns information from an image's bytes: the alphabetically first kernel, the target in the
-/// header, and DPC++'s name for the target. Linkers for Windows cut this name off from the
-/// section's name.
+/// header, and DPC++'s name for the target, which linkers for Windows cut off from the section's
+/// name.
 fn facts(bytes: &[u8]) -> (Option<String>, Option<String>, Option<&'static str>) {
     let kernels = Kernels::parse(bytes).ok();
     let first = kernels.and_then(|kernels| kernels.map(|it| it.name.to_owned()).min());

@@ -2,8 +2,8 @@
 //! fatbins.
 //!
 //! According to `fatbinary_section.h` of CUDA 13.5, a wrapper of version 2 has an "array of
-//! prelinked fatbins". The array is filled only when the program starts (`link.stub`). Therefore,
-//! this module assigns all relocatable fatbins of the file to each linked fatbin.
+//! prelinked fatbins". The array is filled only when the program starts (`link.stub`), so this
+//! module assigns all relocatable fatbins of the file to each linked fatbin.
 
 use super::{Container, ContainerKind, DeviceLink};
 use crate::archive::Archive;
@@ -11,7 +11,7 @@ use crate::fat_file::{WrapperKind, wrappers};
 use crate::section::{ObjectFormat, SectionNames};
 use alloc::collections::BTreeSet;
 
-/// The version of the wrapper of a linked fatbin.
+/// The version of a linked fatbin's wrapper.
 const LINKED: u32 = 2;
 
 /// Marks the containers of a file that belong to a link of relocatable device code.

@@ -5,36 +5,36 @@ use crate::{Error, ErrorKind};
 #[cfg(feature = "object")]
 use alloc::collections::BTreeSet;
 
-/// The limit for the total size of images, which may share bytes. All uncompressed images together
-/// may be this many times as large as the file. The images of a compressed part may be this many
-/// times as large as the part.
+/// Limits the total size of images, which may share bytes: all uncompressed images together may be
+/// this many times as large as the file, and the images of a compressed part this many times as
+/// large as the part.
 const SHARED_LIMIT: u64 = 8;
 
-/// The limit for the memory of the list, in bytes for each byte of the file or compressed part.
-/// Without a limit, a small file could list very many empty images.
+/// The limit for the list's memory, in bytes per byte of the file or compressed part. Without a
+/// limit, a small file could list very many empty images.
 const LIST_LIMIT: u64 = 64;
 
 /// A generous estimate of the memory for an image's entry in the list.
 pub(super) const IMAGE: u64 = 1024;
 
-/// The inventory while it is built, and the remaining limits.
+/// The inventory under construction, and the remaining limits.
 pub(super) struct Listing<'a> {
     file: &'a [u8],
     pub(super) inventory: Inventory<'a>,
     /// The maximum number of bytes to decompress at a time.
     #[cfg(feature = "containers")]
     pub(super) limit: u64,
-    /// The number of bytes that the list may still keep in memory.
+    /// How many more bytes the list may keep in memory.
     pub(super) left: u64,
-    /// The offsets of images in tables. The same images may also be entries of object bundles.
+    /// The offsets of images in tables. These images may also be entries of object bundles.
     #[cfg(feature = "object")]
     pub(super) in_tables: BTreeSet<u64>,
     /// The limits for further uncompressed images.
     in_file: Limits,
 }
 
-/// The total number of bytes that further images may have, and the memory that their entries in the
-/// list may need.
+/// How many bytes further images may have in total, and how much memory their list entries may
+/// take.
 #[derive(Clone, Copy)]
 struct Limits {
     images: u64,

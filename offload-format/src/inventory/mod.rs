@@ -27,8 +27,7 @@
 //!
 //! * [`Inventory::of`] reads headers and tables. It decompresses the entry tables of compressed
 //!   bundles, the images of image tables, compressed offload binaries, and compressed text bundles.
-//!   The kinds and bytes of other images are determined only when a caller calls
-//!   [`Image::known_kind`] or `Images::read`.
+//!   Only [`Image::known_kind`] and `Images::read` determine the kinds and bytes of other images.
 //! * Names, IDs and other text are returned as stored, and may contain any characters. Escape them
 //!   before printing them on a terminal.
 //! * A part that cannot be read becomes a [`Problem`], even if the reason is a missing feature
@@ -111,7 +110,7 @@ impl<'a> Inventory<'a> {
         &self.containers[image.container]
     }
 
-    /// Returns the problem for an `error` that `Images::read` returned for an image.
+    /// Converts an `error` that `Images::read` returned for an image into a problem.
     pub fn problem_of(&self, image: &Image<'a>, error: Error) -> Problem<'a> {
         let place = self.container(image).place;
         // In an uncompressed image, error offsets count from the start of the image.
@@ -121,8 +120,8 @@ impl<'a> Inventory<'a> {
         }
     }
 
-    /// Removes from a kernel pack the images whose entries `is_kept` refuses. Keeps all images of
-    /// any other kind of file.
+    /// Removes the images whose entries `is_kept` rejects from a kernel pack. Any other kind of
+    /// file keeps all images.
     #[cfg(feature = "containers")]
     pub fn retain_entries(&mut self, is_kept: impl Fn(&str) -> bool) {
         let [container] = &mut self.containers[..] else { return };
@@ -132,8 +131,7 @@ impl<'a> Inventory<'a> {
         }
     }
 
-    /// Adds the containers, images and problems of another file, such as the kernel pack of a
-    /// library.
+    /// Adds the containers, images and problems of another file, such as a library's kernel pack.
     #[inline]
     pub fn append(&mut self, other: Self) {
         let (containers, images) = (self.containers.len(), self.images.len());
@@ -148,7 +146,7 @@ impl<'a> Inventory<'a> {
         self.problems.extend(other.problems);
     }
 
-    /// Returns the form in which the container stores an image. The loader must support this form.
+    /// Returns the form in which the container stores an image, which the loader must support.
     #[inline]
     pub fn form_of(&self, image: &Image<'a>) -> Form {
         let container = self.container(image);
@@ -163,7 +161,7 @@ impl<'a> Inventory<'a> {
         }
     }
 
-    /// Returns all images except those that are known to be empty without decompression.
+    /// Returns all images except those known to be empty without decompression.
     #[inline]
     pub fn images_with_content(&self) -> impl Iterator<Item = &Image<'a>> {
         self.images.iter().filter(|image| image.known_kind() != Some(ImageKind::Empty))
@@ -188,8 +186,8 @@ pub struct Reference<'a> {
 
 #[cfg(all(feature = "containers", feature = "object"))]
 impl Reference<'_> {
-    /// Returns the entries of kernel packs that the file's wrappers request, such as
-    /// `lib/libfoo.so#0`. The list is empty if no wrapper is found, as in an archive.
+    /// Returns the kernel pack entries that the file's wrappers request, such as `lib/libfoo.so#0`.
+    /// The list is empty if no wrapper is found, as in an archive.
     #[inline]
     pub fn entries(&self, file: &[u8]) -> Vec<String> {
         let (name, mut entries) = (self.reference.kernel_name, Vec::new());

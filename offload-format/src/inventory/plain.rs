@@ -19,7 +19,7 @@ pub(super) fn bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: Bundl
     list.add_images(None, bundle.entries().map(|found| entry(container, place, &found)));
 }
 
-/// Returns an uncompressed entry of a bundle of any kind as an image.
+/// Converts an uncompressed entry of any kind of bundle into an image.
 pub(super) fn entry<'a>(container: usize, place: Place<'a>, found: &Entry<'a>) -> Image<'a> {
     let bytes = found.code_object;
     let mut image = Image::new(container, Bytes::Here(bytes), bytes.len() as u64);

@@ -8,7 +8,7 @@ use crate::nv_fatbin::{Entry, Payload};
 use alloc::borrow::Cow;
 
 /// Reads the bytes of images. The reader keeps only the last decompressed part: one image, or the
-/// payload of a fatbin. If images are read in file order, each container is decompressed once.
+/// payload of a fatbin. Reading the images in file order decompresses each container only once.
 #[derive(Debug)]
 pub struct Images<'a> {
     limit: u64,
@@ -28,7 +28,7 @@ impl<'a> Images<'a> {
         Self { limit, open: Open::Nothing }
     }
 
-    /// Returns the image's bytes. The bytes are borrowed if the file contains them uncompressed.
+    /// Returns the image's bytes, borrowed if the file contains them uncompressed.
     ///
     /// Returns an error if the compressed part is damaged, has an unknown method, or exceeds the
     /// limit. The error's offset counts from the start of the container.

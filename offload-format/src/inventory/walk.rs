@@ -1,4 +1,4 @@
-//! The walk through a file, container by container.
+//! Walks through a file, container by container.
 
 #[cfg(feature = "object")]
 use super::image_table;

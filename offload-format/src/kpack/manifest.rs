@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 
 const WHAT: &str = "kpack manifest";
 
-/// A `.kpm` file: a list with one `.kpack` file for each target, in the same folder. The file is a
-/// MessagePack map without a magic. Its keys are `component_name`, `prefix` and `kpack_files`.
+/// A `.kpm` file, which lists one `.kpack` file in the same folder for each target. It is a
+/// MessagePack map without a magic, with the keys `component_name`, `prefix` and `kpack_files`.
 /// `kpack_files` maps each target ID to a map with `file`, `size` and `kernel_count`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KpackManifest<'data> {

@@ -23,11 +23,11 @@
 //! | `gfx_arches` | target IDs |
 //! | `compression_scheme` | `none` or `zstd-per-kernel` |
 //! | `blobs` | for `none`: an array of maps with `offset` (from the start of the file) and `size` |
-//! | `zstd_offset`, `zstd_size` | for `zstd-per-kernel`: offset and size of the part with the streams, which consists of their number in 4 bytes and then, for each stream, its size in 4 bytes and the stream |
+//! | `zstd_offset`, `zstd_size` | for `zstd-per-kernel`: offset and size of the streams: their number in 4 bytes, then each stream, preceded by its size in 4 bytes |
 //! | `toc` | binary (`lib/libfoo.so#0`) to target ID to a map with `type` (`hsaco`), `ordinal`, `original_size` |
 //!
 //! Source: ROCm's sources `rocm-kpack` (e3483286, February 2026) and `rocm-systems/shared/kpack`
-//! (80fa6b72 and later, 2026), and files that its packer wrote.
+//! (80fa6b72 and later, 2026), and files written by its packer.
 
 #[cfg(feature = "containers")]
 mod manifest;

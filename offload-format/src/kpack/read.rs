@@ -15,8 +15,8 @@ const TABLE_OFFSET: u64 = 8;
 
 /// A `.kpack` file.
 ///
-/// The table stores the names of code objects separately from their positions, and parsing joins
-/// both in one list. The list needs at most 16 times the table's size.
+/// The table stores the names of code objects separately from their positions. Parsing joins both
+/// in one list, which takes at most 16 times the table's size.
 #[derive(Clone)]
 pub struct Kpack<'data> {
     /// The name of the group of code objects that were packed together, for example `blas`.
@@ -33,7 +33,7 @@ pub struct Kpack<'data> {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct KpackKernel<'data> {
-    /// The program or library, with the entry's number in that file, such as `lib/libfoo.so#0`.
+    /// The program or library, and the entry's number in it, such as `lib/libfoo.so#0`.
     pub binary: &'data str,
     /// The target ID of the code object, such as `gfx90a:xnack-`.
     pub target: &'data str,
@@ -49,8 +49,8 @@ pub struct KpackKernel<'data> {
     pub is_compressed: bool,
 }
 
-/// The values of the table, and cursors at the start of its larger parts. The keys of the table may
-/// be in any order.
+/// The table's values, and cursors at the start of its larger parts, because its keys may come in
+/// any order.
 #[derive(Default)]
 struct Table<'data> {
     group: &'data str,
@@ -93,7 +93,7 @@ impl<'data> Kpack<'data> {
         Ok(Self { group, family, scheme, targets, kernels })
     }
 
-    /// Returns the target IDs that the file lists.
+    /// Returns the target IDs listed in the file.
     pub fn targets(&self) -> &[&'data str] {
         &self.targets
     }

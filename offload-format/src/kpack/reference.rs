@@ -1,11 +1,10 @@
-//! The reference of a library to its code objects in a kernel pack.
+//! A library's reference to its code objects in a kernel pack.
 
 use crate::msgpack::{Cursor, Value};
 use crate::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
 
-/// The placeholder for the processor in a search path: the loader replaces it with the device's
-/// target ID.
+/// The placeholder in a search path that the loader replaces with the device's target ID.
 pub const GFX_ARCH: &str = "@GFXARCH@";
 
 const WHAT: &str = "kpack reference";

@@ -1,18 +1,18 @@
-//! The fields of a cubin that its entry in a fatbin repeats.
+//! The fields of a cubin that its fatbin entry repeats.
 
 use crate::image::CubinHeader;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 
-/// The OS/ABI of cubins that contain `.nv.compat`. ptxas 13.x writes such cubins, and ptxas 12.9
-/// writes them for `sm_100` and later.
+/// The OS/ABI of cubins with `.nv.compat`, as written by ptxas 13.x, and by ptxas 12.9 for `sm_100`
+/// and later.
 const OS_ABI: u8 = 65;
-/// A bit of `e_flags` in these cubins; ptxas 13.5 and 12.9 set it for `sm_100` and later.
+/// An `e_flags` bit in these cubins; ptxas 13.5 and 12.9 set it for `sm_100` and later.
 const IS_PORTABLE: u32 = 0x2;
 /// The maximum size of `.nv.compat` in bytes; tools write 16 to 44.
 const LARGEST: usize = 0xffff;
 
-/// The values of a cubin that its entry in a fatbin repeats.
+/// The values of a cubin that its fatbin entry repeats.
 #[derive(Debug, Clone)]
 pub(super) struct Cubin<'data> {
     /// The compute capability times ten.

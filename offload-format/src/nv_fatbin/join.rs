@@ -3,10 +3,10 @@
 use super::{HEADER_SIZE, MAGIC, NvFatbin, VERSION};
 use alloc::vec::Vec;
 
-/// Returns a fatbin with the unchanged entries of these fatbins, in order.
+/// Returns a fatbin with the entries of all `fatbins`, unchanged and in order.
 ///
-/// If nvcc compiles for the targets of all these fatbins in one call, it writes the same bytes,
-/// except for the order of the entries.
+/// A single nvcc call for the targets of all `fatbins` writes the same bytes, except for the order
+/// of the entries.
 ///
 /// ```
 /// use offload_format::nv_fatbin::{self, NvFatbin};

@@ -1,4 +1,4 @@
-//! The meanings of numbers in an entry: kinds of images, host systems and compression methods.
+//! What the numbers in an entry mean: image kinds, host systems and compression methods.
 
 use super::FLAG_SCRAMBLED;
 use core::fmt;
@@ -20,7 +20,7 @@ impl FatbinImageKind {
     pub const RELOCATABLE_PTX: Self = Self(0x40);
     /// Tile IR.
     pub const TILE_IR: Self = Self(0x80);
-    /// Not one image, but several images that are compressed together.
+    /// Several images that are compressed together.
     pub const GROUP: Self = Self(0x100);
 
     /// Whether the image is PTX text.
@@ -45,7 +45,7 @@ impl fmt::Display for FatbinImageKind {
     }
 }
 
-/// The host's operating system that an image was packed for. nvJitLink 13.5 ignores this field.
+/// The host operating system that an image was packed for. nvJitLink 13.5 ignores this field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HostOs {
@@ -87,7 +87,7 @@ pub enum Compression {
     Lz4Frame,
     /// A zstd frame, as written by CUDA 13.
     Zstd,
-    /// An undocumented method, given by its bits in the flags.
+    /// An undocumented method, with its bits in the flags.
     Unknown(u64),
 }
 

@@ -7,7 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use lz4_flex::block::{DecompressError, decompress_into_with_dict};
 
-/// A result whose error is the reason why bytes cannot be decompressed.
+/// A result whose error says why bytes cannot be decompressed.
 type Result<T> = core::result::Result<T, &'static str>;
 
 const ENDS_EARLY: &str = "the stream ends early";
@@ -16,7 +16,7 @@ const TOO_LONG: &str = "the decompressed content is larger than the header state
 const FRAME_MAGIC: u32 = 0x184d_2204;
 const BLOCK_IS_STORED: u32 = 1 << 31;
 
-/// The maximum number of decompressed bytes for each byte of a block.
+/// The maximum number of decompressed bytes per byte of a block.
 const RATIO: u64 = 255;
 
 /// Decompresses one block to at most `size` bytes.
@@ -61,13 +61,13 @@ pub(super) fn frame(mut input: &[u8], size: u64) -> Result<Vec<u8>> {
 }
 
 /// Returns a buffer for the output. Whatever size a header states, the buffer is never larger than
-/// the maximum that the input can produce.
+/// what the input can produce.
 fn buffer(input: &[u8], size: u64) -> Vec<u8> {
     let size = size.min(RATIO.saturating_mul(input.len() as u64));
     vec![0; usize::try_from(size).unwrap_or(usize::MAX)]
 }
 
-/// Decompresses a block into `out`, after its first `filled` bytes, to which matches may refer.
+/// Decompresses a block into `out`, after its first `filled` bytes, which matches may refer to.
 /// Returns the number of decompressed bytes.
 fn append_block(input: &[u8], out: &mut [u8], filled: usize) -> Result<usize> {
     let (earlier, rest) = out.split_at_mut(filled);

@@ -25,12 +25,12 @@
 //! | | | | | H | P | payload |
 //!
 //! Offsets in an entry count from the entry's start. The next entry is at H + P. The next container
-//! follows the last entry, possibly after zeros. A NUL follows each name, and then zeros up to a
-//! multiple of 8 bytes. The options are the `u32` offset and the `u32` length of a string. This
-//! string is stored like a name, and contains options for ptxas (PTX) or for the optimizer
-//! (LTO-IR). For a cubin, the string consists of a zero byte and the bytes of the section
-//! `.nv.compat`; the length does not include the zero byte. nvJitLink uses the section's bytes to
-//! decide which other GPUs of the family the cubin fits.
+//! follows the last entry, possibly after zeros. Each name is NUL-terminated and zero-padded to a
+//! multiple of 8 bytes. The options are the `u32` offset and the `u32` length of a string, which is
+//! stored like a name and contains options for ptxas (PTX) or for the optimizer (LTO-IR). For a
+//! cubin, the string consists of a zero byte and the bytes of the section `.nv.compat`; the length
+//! does not include the zero byte. nvJitLink uses the section's bytes to decide which other GPUs of
+//! the family the cubin fits.
 //!
 //! | flag | |
 //! |---|---|
@@ -43,10 +43,10 @@
 //! | 0x100000, 0x200000 | `a`, `f` after the compute capability |
 //! | 0x1000000 | bit 1 is set in `e_flags` of the cubin, and its OS/ABI is 65: ptxas 12.9 and 13.5 from `sm_100` on |
 //!
-//! Zeros follow an uncompressed payload: after a cubin, zeros up to a multiple of 8 bytes; after
-//! PTX, at least one zero byte.
+//! Uncompressed payloads are zero-padded: cubins to a multiple of 8 bytes, PTX with at least one
+//! zero byte.
 //!
-//! Images can be compressed together (`fatbinary --concat`), in an entry of the kind
+//! Images can be compressed together (`fatbinary --concat`), in an entry of kind
 //! [`FatbinImageKind::GROUP`]. The entry's options are a table: the number of images (`u32`), the
 //! size of the table (`u32`), and for each image a header as above with strings. In these headers,
 //! the field at offset 4 is the image's offset in the decompressed payload, and the field at offset

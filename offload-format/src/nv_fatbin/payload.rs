@@ -63,7 +63,7 @@ impl<'data> Entry<'data> {
 }
 
 fn bytes_of<'payload>(image: &Image<'_>, payload: Reader<'payload>) -> Option<&'payload [u8]> {
-    // This cannot fail: parsing compared the range with the payload's size.
+    // This cannot fail: parsing checked the range against the payload's size.
     let bytes = payload.bytes(image.start, image.size, "image").ok()?;
     let text = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     Some(if image.kind.is_ptx() { &bytes[..text] } else { bytes })
@@ -81,9 +81,8 @@ impl<'data> Payload<'data> {
         bytes_of(image, Reader::new(&self.bytes))
     }
 
-    /// Returns the images with their bytes. PTX is returned without NULs at its end. A cubin that
-    /// was not compressed, or was compressed together with other images, has up to 7 zeros at its
-    /// end.
+    /// Returns the images with their bytes. PTX is returned without trailing NULs. A cubin that was
+    /// not compressed, or was compressed together with other images, ends with up to 7 zeros.
     pub fn images(&self) -> impl Iterator<Item = (Image<'data>, &[u8])> {
         let reader = Reader::new(&self.bytes);
         self.entry.images().filter_map(move |image| Some((image, bytes_of(&image, reader)?)))

@@ -54,8 +54,8 @@ impl<'data> NvFatbin<'data> {
         Ok(Self { data, first })
     }
 
-    /// Returns the fatbins of a section or file, one after another, each with its offset in bytes.
-    /// After each fatbin, the iterator skips zeros, eight at a time. Iteration ends after the first
+    /// Returns the consecutive fatbins in a section or file, each with its offset in bytes. After
+    /// each fatbin, the iterator skips zeros, eight at a time. Iteration ends after the first
     /// error, or when only zeros are left.
     #[inline]
     pub fn in_a_row(data: &'data [u8]) -> impl Iterator<Item = Result<(u64, Self)>> {
@@ -79,7 +79,7 @@ impl<'data> NvFatbin<'data> {
     pub fn entries(&self) -> impl Iterator<Item = Entry<'data>> + use<'data> {
         let (data, mut at) = (self.data, self.first);
         core::iter::from_fn(move || {
-            // `NvFatbin::parse` has read every entry, so an error means the end.
+            // This fails only at the end, because `NvFatbin::parse` has read every entry.
             let (entry, next) = Entry::read(data, at).ok()?;
             at = next;
             Some(entry)
@@ -141,7 +141,7 @@ impl<'data> Entry<'data> {
         Ok((Self { header, at, offset, kind, compression, stored, size }, offset + padded_size))
     }
 
-    /// Returns the offset of the field with the name's length, and the range of the name, both from
+    /// Returns the offset of the name's length field and the range of the name, both relative to
     /// the start of the fatbin. Returns `None` if the entry has no name.
     #[inline]
     pub(super) fn name_range(&self) -> Option<(usize, Range<usize>)> {
@@ -204,7 +204,7 @@ impl fmt::Debug for Entry<'_> {
 
 /// The images of an [`Entry`], in file order.
 struct Images<'data> {
-    /// The headers of all images, one after another.
+    /// The consecutive headers of all images.
     headers: &'data [u8],
     at: u64,
     is_group: bool,
@@ -306,8 +306,8 @@ impl<'data> Image<'data> {
         Ok((image, end.next_multiple_of(ALIGN)))
     }
 
-    /// Reads an entry in the table of a group. The entry's header contains the image's position in
-    /// the payload.
+    /// Reads an entry of a group's table. The entry's header contains the image's position in the
+    /// payload.
     #[inline]
     fn read_in_group(data: &'data [u8], payload_size: u64) -> Result<(Self, u64)> {
         let reader = Reader::new(data);

@@ -3,8 +3,8 @@
 use super::NvFatbin;
 use alloc::vec::Vec;
 
-/// Replaces the existing names of a fatbin's images with `name`. Images whose names are shorter
-/// than `name`, and images that are compressed together, keep their names.
+/// Replaces the existing names of a fatbin's images with `name`. Images with names shorter than
+/// `name`, and images that are compressed together, keep their names.
 ///
 /// `nvcc -dlink` builds an image's name from the paths of all linked objects.
 #[inline]

@@ -16,8 +16,8 @@ const ENTRY_VERSION: u16 = 0x0101;
 /// Collects images and lays out the fatbin that `fatbinary` 13.5 writes with
 /// `--compress-mode=none`.
 ///
-/// From each image, the builder reads only the fields that the image's entry repeats. Writing the
-/// [`Layout`] needs the images' bytes again, from memory or from files.
+/// From each image, the builder reads only the fields that the image's entry repeats, so writing
+/// the [`Layout`] needs the images' bytes again, from memory or from files.
 ///
 /// ```
 /// use offload_format::nv_fatbin::{HostOs, NvFatbin, NvFatbinBuilder};
@@ -104,8 +104,8 @@ impl NvFatbinBuilder {
         Ok(self)
     }
 
-    /// Returns the fatbin as runs of bytes. Payload numbers are image numbers, from 0. The size is
-    /// a multiple of 8.
+    /// Returns the fatbin's layout. Payloads are numbered like the images, from 0. The size is a
+    /// multiple of 8.
     pub fn layout(&self) -> Layout {
         let mut entries = Layout::new();
         for (index, image) in self.images.iter().enumerate() {
@@ -158,8 +158,8 @@ impl NvFatbinBuilder {
     }
 }
 
-/// Returns an options string, preceded by its offset and its length. The length does not include
-/// one zero byte: the last byte of a text, or the byte before `.nv.compat`.
+/// Returns an options string, preceded by its offset and its length. The length excludes one zero
+/// byte: the one at the end of a text, or before `.nv.compat`.
 fn options(string: &[u8]) -> Vec<u8> {
     let mut options = Vec::new();
     options.extend_from_slice(&((ENTRY_HEADER_SIZE + OPTIONS_SIZE) as u32).to_le_bytes());

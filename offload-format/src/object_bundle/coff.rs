@@ -26,7 +26,7 @@ const LINE_NUMBER_SIZE: u64 = 6;
 const IMAGE_SCN_LNK_REMOVE: u32 = 0x0000_0800;
 const IMAGE_SCN_LNK_NRELOC_OVFL: u32 = 0x0100_0000;
 const IMAGE_SCN_MEM_READ: u32 = 0x4000_0000;
-/// The maximum number of sections in an ordinary object. Greater 16-bit numbers have special
+/// The maximum number of sections in an ordinary object. Larger 16-bit section numbers have special
 /// meanings.
 const MAX_SECTIONS: usize = 0xfeff;
 
@@ -152,8 +152,8 @@ impl<'a> Section<'a> {
         if reader.u32(at + 36, "section characteristics")? & IMAGE_SCN_LNK_NRELOC_OVFL != 0
             && relocation_count == 0xffff
         {
-            // If the number of relocations does not fit into the field, the first relocation
-            // contains the number.
+            // A number of relocations that does not fit into the field is stored in the first
+            // relocation.
             relocation_count = reader.u32(relocations, "number of relocations")?.into();
         }
         let relocations = match relocation_count {
@@ -195,8 +195,8 @@ impl<'a> Section<'a> {
         let word = |at: usize| {
             last.map_or(0, |it| u32::from_le_bytes([0, 1, 2, 3].map(|byte| it.header[at + byte])))
         };
-        // The virtual size and address, which objects do not use. LLVM fills these fields with
-        // running totals.
+        // Objects do not use the virtual size and address, but LLVM fills these fields with running
+        // totals.
         let address = word(8).wrapping_add(word(12));
         let mut header = [0; SECTION_HEADER_SIZE as usize];
         let characteristics = IMAGE_SCN_LNK_REMOVE | IMAGE_SCN_MEM_READ;
@@ -214,14 +214,14 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Whether a section's name is in its header, because it has at most 8 bytes and does not start
-/// with a slash.
+/// Whether a section's name is stored in its header: it has at most 8 bytes and does not start with
+/// a slash.
 fn stands_in_header(name: &[u8]) -> bool {
     name.len() <= 8 && !name.starts_with(b"/")
 }
 
-/// Returns the name field of a section header: the name itself, or its offset in the string table.
-/// The offset is decimal after one slash if it fits, otherwise base 64 after two slashes.
+/// Returns the name field of a section header: the name itself, or its offset in the string table,
+/// in decimal after one slash if it fits, otherwise in base 64 after two slashes.
 fn section_name(name: &[u8], strings: &StringTable) -> [u8; 8] {
     let mut field = [0; 8];
     if stands_in_header(name) {

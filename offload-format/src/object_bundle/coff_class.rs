@@ -1,4 +1,4 @@
-//! The differences between ordinary COFF objects and those of `/bigobj`.
+//! The differences between ordinary and `/bigobj` COFF objects.
 
 /// The form of a COFF object: ordinary or `/bigobj`.
 #[derive(Debug, Clone, Copy)]

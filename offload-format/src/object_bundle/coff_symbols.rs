@@ -21,14 +21,14 @@ struct Symbol<'a> {
 /// The symbol table.
 pub(super) struct Symbols<'a> {
     kept: Vec<Symbol<'a>>,
-    /// For each record of the old symbol table, and for the table's end: the number of kept records
-    /// before this position. For a kept record, this is its new number.
+    /// How many kept records precede each record of the old symbol table, and the table's end. For
+    /// a kept record, this is its new number.
     before: Vec<u32>,
 }
 
 impl<'a> Symbols<'a> {
-    /// Reads the symbol table of `count` records at `table`. If `table` is 0, there is no symbol
-    /// table. Drops symbols of removed sections.
+    /// Reads the symbol table of `count` records at `table` (0 if there is none), and drops the
+    /// symbols of removed sections.
     pub(super) fn parse(
         class: Class,
         reader: &Reader<'a>,
@@ -110,13 +110,13 @@ impl<'a> Symbols<'a> {
         Ok(())
     }
 
-    /// Updates the symbols' numbers in relocations.
+    /// Updates the symbol numbers in relocations.
     pub(super) fn renumber(&self, relocations: &mut [u8]) -> Result<()> {
         let mut relocations = relocations.chunks_exact_mut(RELOCATION_SIZE as usize);
         relocations.try_for_each(|relocation| self.renumber_at(&mut relocation[4..8]))
     }
 
-    /// Updates the number of the default symbol in each weak symbol.
+    /// Updates the default symbol's number in each weak symbol.
     fn renumber_weak(&mut self, class: Class) -> Result<()> {
         let size = class.symbol_size() as usize;
         let mut kept = core::mem::take(&mut self.kept);
@@ -188,7 +188,7 @@ impl Numbers {
         old != 0 && self.map(old) == Self::GONE
     }
 
-    /// Updates the sections' numbers in a symbol and its auxiliary records.
+    /// Updates the section numbers in a symbol and its auxiliary records.
     fn renumber(&self, class: Class, records: &mut [u8]) {
         let size = class.symbol_size() as usize;
         let old = class.section_number(&records[SECTION_NUMBER_AT..]);
@@ -200,7 +200,7 @@ impl Numbers {
             records[8..12] == [0; 4] && records[size - 2] == IMAGE_SYM_CLASS_STATIC && new != old;
         if let (true, Some(definition)) = (is_section, records.get_mut(size..2 * size)) {
             // The record contains the number of the associated section. Only `/bigobj` objects
-            // contain the upper half of the number, at a later offset.
+            // store its upper half, at a later offset.
             let [low, high] =
                 [12, 16].map(|at| u16::from_le_bytes([definition[at], definition[at + 1]]));
             let high = if class.is_big { high } else { 0 };

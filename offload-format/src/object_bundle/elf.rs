@@ -6,8 +6,8 @@
 //! | contents of the sections | in the order of their old offsets, new sections last; each at the next multiple of its alignment, even if it is empty or SHT_NOBITS |
 //! | section headers | in their old order, new sections last; aligned to the size of a word |
 //!
-//! The table of section names and the table of symbol names are rebuilt. If one table contained
-//! both kinds of names in the old file, one table contains both in the new file.
+//! The tables of section names and symbol names are rebuilt. If the old file used one table for
+//! both, the new file does, too.
 
 use super::elf_file::{
     Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_CREL, SHT_NOBITS, SHT_NULL, SHT_REL, SHT_RELA,
@@ -165,7 +165,7 @@ impl<'a> Rewritten<'a> {
     }
 }
 
-/// Adds zeros after `at` bytes up to a multiple of `align`, and returns the new number of bytes.
+/// Pads a layout of `at` bytes with zeros to a multiple of `align`, and returns the new size.
 fn pad(layout: &mut Layout, growth: &mut Growth, at: u64, align: u64) -> Result<u64> {
     let end = at.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX);
     growth.take(end - at)?;
@@ -203,7 +203,7 @@ fn section_headers(
     let mut out = Vec::with_capacity(sections.len() * class.section_header_size() as usize);
     let too_many = |number: usize| number >= SHN_LORESERVE.into();
     for (index, Rewritten { header, .. }) in sections.iter().enumerate() {
-        // Header 0 contains the values that do not fit into the file header.
+        // Header 0 stores values that do not fit into the file header.
         let first = Section {
             size: if too_many(sections.len()) { sections.len() as u64 } else { 0 },
             link: if too_many(names) { names as u32 } else { 0 },

@@ -1,4 +1,4 @@
-//! The parts of a relocatable ELF file that the rewriting code needs.
+//! The parts of a relocatable ELF file that rewriting needs.
 
 use super::NOT_A_HOST;
 use super::read::Sections;
@@ -94,12 +94,12 @@ pub(super) struct ElfFile<'a> {
     pub(super) header: &'a [u8],
     /// The sections; number 0 is not a section.
     pub(super) sections: Vec<Section<'a>>,
-    /// The number of the section that contains the sections' names.
+    /// The number of the section name table.
     pub(super) names: usize,
 }
 
 impl<'a> ElfFile<'a> {
-    /// Splits the file `data` into its parts; `names` contains the names of its sections.
+    /// Splits the file `data` into its parts; `names` supplies the section names.
     pub(super) fn parse(data: &'a [u8], names: &Sections<'a>) -> Result<Self> {
         let reader = Reader::new(data);
         let ident = reader.bytes(0, 16, "ELF header")?;
@@ -118,7 +118,7 @@ impl<'a> ElfFile<'a> {
             return Err(Error::new(ErrorKind::BadMagic, NOT_A_HOST, 16));
         }
 
-        // Numbers that do not fit into the file header are in section header 0.
+        // Numbers that do not fit into the file header are stored in section header 0.
         let size = class.section_header_size();
         let mut first =
             Fields { class, bytes: reader.bytes(section_headers, size, "section header")? };
@@ -196,7 +196,7 @@ impl<'a> Fields<'a> {
         if self.class.is_64 { self.class.u64(self.take()) } else { self.u32().into() }
     }
 
-    /// Reads a section header without its contents and name.
+    /// Reads a section header, but leaves its name and contents empty.
     fn section(&mut self) -> Section<'a> {
         self.skip(4);
         Section {

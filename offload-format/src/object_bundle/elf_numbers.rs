@@ -1,4 +1,4 @@
-//! The numbers of sections before and after the rewriting.
+//! Section numbers before and after rewriting.
 
 use super::elf_file::{Class, ElfFile, SHT_CREL, SHT_REL, SHT_RELA};
 use super::section::is_entry;
@@ -54,7 +54,7 @@ impl SectionNumbers {
         }
     }
 
-    /// Returns the new contents of a group: its flags, then the numbers of its members.
+    /// Returns the new contents of a section group: its flags, then the numbers of its members.
     pub(super) fn group(&self, class: Class, contents: &[u8]) -> Result<Vec<u8>> {
         if self.kept == self.new.len() {
             return Ok(contents.to_owned());

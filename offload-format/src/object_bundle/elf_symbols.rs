@@ -16,7 +16,7 @@ const EM_MIPS: u16 = 8;
 pub(super) struct Symbol<'a> {
     pub(super) name: &'a [u8],
     bytes: &'a [u8],
-    /// The symbol's `st_shndx`; `large_section` contains a section number that does not fit.
+    /// The symbol's `st_shndx`; a section number that does not fit is stored in `large_section`.
     section: u16,
     large_section: u32,
 }
@@ -24,14 +24,14 @@ pub(super) struct Symbol<'a> {
 /// The symbol table.
 pub(super) struct Symbols<'a> {
     kept: Vec<Symbol<'a>>,
-    /// For each symbol, and for the end of the table: the number of kept symbols before this
-    /// position. For a kept symbol, this is its new number.
+    /// How many kept symbols precede each symbol, and the end of the table. For a kept symbol, this
+    /// is its new number.
     before: Vec<u32>,
 }
 
 impl<'a> Symbols<'a> {
-    /// Reads the symbols of section `symtab`. If `symtab` is 0, there are no symbols. Drops symbols
-    /// in removed sections.
+    /// Reads the symbols of section `symtab` (0 if there is none), and drops symbols in removed
+    /// sections.
     pub(super) fn parse(
         file: &ElfFile<'a>,
         symtab: usize,
@@ -98,8 +98,8 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// Returns the new number of a symbol that is referenced in `section`. If all symbols are kept,
-    /// the number stays unchanged. Otherwise, a number that belongs to no kept symbol is an error.
+    /// Returns the new number of a symbol referenced in `section`. If all symbols are kept, the
+    /// number stays unchanged. Otherwise, a number that belongs to no kept symbol is an error.
     pub(super) fn map(&self, index: u32, section: &Section) -> Result<u32> {
         if self.all_stay() {
             return Ok(index);
@@ -127,13 +127,13 @@ impl<'a> Symbols<'a> {
         out
     }
 
-    /// Returns a number for each kept symbol: its section number if the number does not fit into
-    /// the symbol table, otherwise 0.
+    /// Returns each kept symbol's section number if it does not fit into the symbol table,
+    /// otherwise 0.
     pub(super) fn section_indices(&self, class: Class) -> Vec<u8> {
         self.kept.iter().flat_map(|symbol| class.bytes_of_u32(symbol.large_section)).collect()
     }
 
-    /// Returns the new contents of a section of relocations.
+    /// Returns the new contents of a relocation section.
     pub(super) fn relocations(&self, file: &ElfFile, section: &Section) -> Result<Vec<u8>> {
         if self.all_stay() {
             return Ok(section.contents.to_owned());

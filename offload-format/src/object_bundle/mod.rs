@@ -1,5 +1,5 @@
-//! The object form of the offload bundle: each entry is a section of a host object. Linkers drop
-//! these sections.
+//! The object form of the offload bundle: each entry is a section of a host object, and linkers
+//! drop these sections.
 //!
 //! (LLVM's ClangOffloadBundler page; checked against clang-offload-bundler and llvm-objcopy
 //! 22.1.8.)
@@ -12,8 +12,8 @@
 //! | address, alignment | 0, 1 | 0, none |
 //! | place | after all other sections, in the order of the entries | the same |
 //!
-//! The host's code is the object itself, without these sections. Mach-O and PE files cannot have
-//! such sections, because their section names have at most 16 and 8 bytes, respectively.
+//! The host's code is the object itself, without these sections. Mach-O and PE files cannot contain
+//! a bundle, because their section names have at most 16 and 8 bytes, respectively.
 
 mod coff;
 mod coff_class;
@@ -32,9 +32,9 @@ pub use write::{bundle, strip};
 /// The prefix of each bundle entry's section name, before the bundle entry ID.
 pub const SECTION_PREFIX: &str = "__CLANG_OFFLOAD_BUNDLE__";
 
-/// The prefix of the name of a section with sizes; the bundle entry ID follows. For each entry,
-/// DPC++'s bundler adds such a section, which stores the size of each image in 8 bytes. A linker
-/// that joins objects (`ld -r`) joins the entries and also the sections with their sizes.
+/// The prefix of a size section's name, before the bundle entry ID. For each entry, DPC++'s bundler
+/// adds a size section, which stores the size of each image in 8 bytes. A linker that joins objects
+/// (`ld -r`) concatenates both the entries and their size sections.
 pub(crate) const SIZE_SECTION_PREFIX: &str = "__CLANG_OFFLOAD_BUNDLE_SIZE__";
 
 /// The contents of the host entry's section.

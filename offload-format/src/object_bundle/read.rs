@@ -18,7 +18,7 @@ use object::read::coff::{self, CoffHeader};
 use object::read::elf::{self, FileHeader, SectionHeader};
 use object::read::{SectionIndex, StringTable};
 
-/// The size in bytes of each number in a section of sizes.
+/// The size in bytes of each number in a size section.
 const SIZE: usize = 8;
 
 /// The bundle in a host object, whose section table has been checked.
@@ -55,16 +55,16 @@ impl<'data> ObjectBundle<'data> {
         Ok(bundle)
     }
 
-    /// Returns the entries, in the order of the sections. Several entries may have the same ID.
+    /// Returns the entries, in section order. Several entries may have the same ID.
     pub fn entries(&self) -> impl Iterator<Item = Entry<'data>> + Clone + use<'data> {
         let bundle = *self;
         // This cannot fail: `ObjectBundle::parse` has read every entry.
         (1..=bundle.sections.count()).filter_map(move |index| bundle.entry(index).ok().flatten())
     }
 
-    /// Returns the images, in the order of the sections. If a linker joined the entries of several
-    /// objects, an entry contains several images. The sections of [`SIZE_SECTION_PREFIX`] contain
-    /// the images' sizes; without these sections, only SPIR-V images can be separated.
+    /// Returns the images, in section order. If a linker joined the entries of several objects, an
+    /// entry contains several images. Size sections ([`SIZE_SECTION_PREFIX`]) store the images'
+    /// sizes; without them, only SPIR-V images can be separated.
     pub(crate) fn images(&self) -> Vec<Entry<'data>> {
         let sizes: BTreeMap<&[u8], &[u8]> = (1..=self.sections.count())
             .filter_map(|index| {
@@ -79,7 +79,7 @@ impl<'data> ObjectBundle<'data> {
             let whole = entry.code_object;
             let sizes = sizes.get(entry.id_str.as_bytes()).and_then(|sizes| told(sizes, whole));
             let sizes = sizes.or_else(|| spirv::in_a_row(whole));
-            // Sections may share bytes, so the number of images is limited.
+            // Sections may share bytes, so limit the number of images.
             let sizes = sizes.filter(|sizes| images.len() + sizes.len() <= self.data.len() / SIZE);
             let mut at = 0;
             for size in sizes.unwrap_or(vec![whole.len()]) {
@@ -109,7 +109,7 @@ impl fmt::Debug for ObjectBundle<'_> {
     }
 }
 
-/// Returns the sizes in a section of sizes, if there are several and their sum is the entry's size.
+/// Returns the sizes in a size section, if there are several and they add up to the entry's size.
 fn told(sizes: &[u8], entry: &[u8]) -> Option<Vec<usize>> {
     let sizes = sizes
         .chunks_exact(SIZE)
@@ -127,8 +127,8 @@ impl Entry<'_> {
     }
 }
 
-/// The section table and the names of the sections. The numbers of sections start at 1; in ELF,
-/// number 0 is not a section.
+/// The section table and the section names. Sections are numbered from 1; in ELF, number 0 is not a
+/// section.
 #[derive(Clone, Copy)]
 pub(super) enum Sections<'data> {
     Elf32(elf::SectionTable<'data, FileHeader32<Endianness>>, Endianness),
@@ -159,7 +159,7 @@ impl<'data> Sections<'data> {
         })
     }
 
-    /// Returns the number of sections, which is also the number of the last section.
+    /// Returns the number of sections, which is also the last section's number.
     pub(super) fn count(&self) -> usize {
         match self {
             Sections::Elf32(sections, _) => sections.len().saturating_sub(1),

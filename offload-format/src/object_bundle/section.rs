@@ -11,10 +11,10 @@ pub(super) struct NewSection {
     pub(super) contents: Piece,
 }
 
-/// The limit for the number of bytes by which the new file may be larger than the original file.
+/// Limits how many bytes larger than the original file the new file may be.
 ///
 /// Sections of a hostile file may overlap or have any alignment, so without a limit, a small file
-/// could become a huge file.
+/// could grow into a huge one.
 pub(super) struct Growth {
     limit: u64,
     left: u64,

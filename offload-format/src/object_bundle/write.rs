@@ -11,9 +11,9 @@ use alloc::vec::Vec;
 use object::FileKind;
 
 /// Returns the object `host` with a section for each of the bundle's entries, as
-/// `clang-offload-bundler -type=o` 22 writes it. Payload numbers are entry numbers, from 0. The
-/// host entry is not a payload: its section contains one zero byte. The builder's alignment and the
-/// host entry's size are ignored.
+/// `clang-offload-bundler -type=o` 22 writes it. Payloads are numbered like the entries, from 0.
+/// The host entry is not a payload: its section contains one zero byte. The builder's alignment and
+/// the host entry's size are ignored.
 ///
 /// Returns an error if `host` is neither a relocatable ELF file nor a COFF object, or if `host` is
 /// malformed.
@@ -66,7 +66,7 @@ pub fn strip(data: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn rewrite(data: &[u8], strip: bool, new: &[NewSection]) -> Result<Layout> {
-    // This call also checks the names of the sections.
+    // This call also checks the section names.
     let names = &ObjectBundle::parse(data)?.sections;
     match FileKind::parse(data) {
         Ok(FileKind::Elf32 | FileKind::Elf64) => elf::rewrite(data, names, strip, new),

@@ -2,8 +2,8 @@
 //! order), COFF, PE, and Mach-O (32-bit and 64-bit). Also reads the slices of universal Mach-O
 //! files, and the targets of pointers.
 //!
-//! The crate `object` reads the structures. This module has one type for all formats and allocates
-//! nothing.
+//! The crate `object` parses the structures. This module provides one type for all formats and
+//! allocates nothing.
 
 mod pointers;
 mod sections;
@@ -15,7 +15,7 @@ pub(crate) use slices::Slices;
 
 use core::ptr;
 
-/// Returns the file offset of a structure that the crate `object` has found.
+/// Returns the file offset of a structure found by the crate `object`.
 pub(crate) fn offset_of<Structure: ?Sized>(file: &[u8], found: &Structure) -> u64 {
     ptr::from_ref(found).cast::<u8>().addr().wrapping_sub(file.as_ptr().addr()) as u64
 }

@@ -10,13 +10,13 @@ use object::read::{
 };
 use object::{AddressSize, BinaryFormat, Endianness, SectionIndex};
 
-/// The bits of a pointer in a Mach-O program that contain the address. In the upper bits, linkers
-/// store the chain of the pointers that the loader has to adjust.
+/// The address bits of a pointer in a Mach-O program. In the upper bits, linkers store the chain of
+/// pointers that the loader has to adjust.
 const MACHO_ADDRESS: u64 = (1 << 36) - 1;
 
-/// The maximum number of steps for each byte of the file. Sections, names and relocation tables may
+/// The maximum number of steps per byte of the file. Sections, names and relocation tables may
 /// share bytes, so without a limit, reading a small file could take a very long time. Files from
-/// linkers need less than one step for each byte.
+/// linkers need less than one step per byte.
 const STEPS_PER_BYTE: u64 = 64;
 
 /// The layout of the records.
@@ -28,9 +28,9 @@ pub(crate) struct RecordLayout {
     pub(crate) pointer: u64,
 }
 
-/// A record with a pointer that is not zero.
+/// A record with a nonzero pointer.
 pub(crate) struct Pointing<'data> {
-    /// The offset in bytes from the start of the section of records.
+    /// The offset in bytes from the start of the records' section.
     pub(crate) offset: u64,
     /// The bytes of the record.
     pub(crate) record: Reader<'data>,
@@ -58,7 +58,7 @@ pub(crate) fn pointers<'data>(
 ) {
     let left = STEPS_PER_BYTE.saturating_mul(file.len() as u64);
     let (Ok(named), Ok(file)) = (Sections::parse(file), File::parse(file)) else { return };
-    // Use the architecture's address size, because COFF objects do not contain an address size.
+    // Use the architecture's address size, because COFF objects do not store one.
     let is_64 = file.architecture().address_size() == Some(AddressSize::U64);
     if !is_64 || file.endianness() != Endianness::Little {
         return;
@@ -66,8 +66,8 @@ pub(crate) fn pointers<'data>(
     let sections = file.sections().count() as u64;
     let mut walk = Walk { file: &file, layout, sections, left, visit: &mut visit };
     let format = named.format();
-    // Both iterators return all sections in the order of the table. `named` comes from this crate's
-    // reader, which limits the time for reading names.
+    // Both iterators return all sections in table order. `named` comes from this crate's reader,
+    // which limits the time spent on names.
     for (section, name) in file.sections().zip(named.map_while(Result::ok)) {
         if is_chosen(&name, format) && walk.section(&section).is_none() {
             return;
@@ -129,7 +129,7 @@ impl<'data> Walk<'_, 'data> {
                 (self.visit)(Pointing { target, ..found });
             }
         }
-        // Reading the dynamic relocations starts with a search through all sections, one step for
+        // Reading the dynamic relocations starts with a search through all sections, at one step
         // each.
         self.spend(self.sections)?;
         for (address, relocation) in self.file.dynamic_relocations().into_iter().flatten() {
@@ -145,8 +145,7 @@ impl<'data> Walk<'_, 'data> {
         Some(())
     }
 
-    /// Returns the record at `offset`, and the address that it contains; `None` if there is no
-    /// record.
+    /// Returns the record at `offset` and the address stored in it; `None` if there is no record.
     fn record(&self, section: &'data [u8], offset: u64) -> Option<(Pointing<'data>, u64)> {
         let RecordLayout { size, pointer } = self.layout;
         let bytes = Reader::new(section).range(offset, size, 0, "record").ok()?;
@@ -181,8 +180,8 @@ impl<'data> Walk<'_, 'data> {
         }
     }
 
-    /// Returns the bytes that a program's relocation refers to, in the same form as `bytes_at`.
-    /// Without a symbol, the addend is the address.
+    /// Returns the bytes that a program's relocation refers to, like `bytes_at`. Without a symbol,
+    /// the addend is the address.
     fn dynamic_target(&mut self, relocation: &Relocation) -> Option<Option<Pointee<'data>>> {
         let symbol = match relocation.target() {
             RelocationTarget::Symbol(index) => {
@@ -199,7 +198,7 @@ impl<'data> Walk<'_, 'data> {
     }
 
     /// Returns the bytes from an address to the end of its section. The outer `None` means that no
-    /// steps are left; the inner `None` means that no section has the address.
+    /// steps are left; the inner `None` means that no section contains the address.
     fn bytes_at(&mut self, address: u64) -> Option<Option<Pointee<'data>>> {
         self.spend(self.sections)?;
         // Sections that are not loaded have the address 0. A section of thread-local zeros has no
@@ -209,7 +208,7 @@ impl<'data> Walk<'_, 'data> {
     }
 }
 
-/// Returns the bytes of a section from an offset on, if there are any.
+/// Returns a section's bytes from `offset` on, if there are any.
 fn from<'data>(section: &object::read::Section<'data, '_>, offset: u64) -> Option<Pointee<'data>> {
     let data = section.data().ok()?;
     let size = (data.len() as u64).checked_sub(offset).filter(|&size| size > 0)?;

@@ -19,7 +19,7 @@ use object::read::macho::{LoadCommandIterator, MachHeader, Section as MachSectio
 use object::read::pe::ImageNtHeaders;
 use object::{elf, macho};
 
-/// The limit for the size of all names together, as a multiple of the file's size. Names may share
+/// The limit for the total size of all names, as a multiple of the file's size. Names may share
 /// bytes, so without a limit, reading a small file could take a very long time.
 const NAME_LIMIT: u64 = 64;
 
@@ -122,8 +122,7 @@ const fn malformed(what: &'static str) -> Error {
     Error::new(ErrorKind::Malformed, what, 0)
 }
 
-/// Returns the contents that a section's header describes. An error contains the offset of the
-/// header.
+/// Returns the contents of a section. Errors report the offset of its header.
 fn contents<'data, Header>(
     data: &'data [u8],
     header: &'data Header,
@@ -137,7 +136,7 @@ fn contents<'data, Header>(
 struct Elf<'data, Header: FileHeader> {
     endian: Endianness,
     sections: slice::Iter<'data, Header::SectionHeader>,
-    /// The sections' names; `None` if the header states that sections have no names.
+    /// The section names; `None` if the header states that there are none.
     names: Option<StringTable<'data>>,
 }
 
@@ -151,7 +150,7 @@ impl<'data, Header: FileHeader<Endian = Endianness>> Elf<'data, Header> {
             elf::SHN_UNDEF => None,
             _ => Some(header.section_strings(endian, data, sections).map_err(table)?),
         };
-        // Section number 0 is not a section, so it is skipped.
+        // Skip section number 0, which is not a section.
         Ok(Self { endian, sections: sections.get(1..).unwrap_or_default().iter(), names })
     }
 
@@ -174,8 +173,8 @@ impl<'data, Header: FileHeader<Endian = Endianness>> Elf<'data, Header> {
 struct Coff<'data> {
     is_image: bool,
     sections: slice::Iter<'data, ImageSectionHeader>,
-    /// The string table, with the names of more than eight bytes. `None` if the file has no symbol
-    /// table, because the string table follows the symbol table.
+    /// The string table, which stores names of more than eight bytes. `None` if the file has no
+    /// symbol table, because the string table follows it.
     strings: Option<StringTable<'data>>,
 }
 
@@ -255,8 +254,8 @@ impl<'data, Header: MachHeader<Endian = Endianness>> MachO<'data, Header> {
                 let zeros =
                     [macho::S_ZEROFILL, macho::S_GB_ZEROFILL, macho::S_THREAD_LOCAL_ZEROFILL];
                 let offset = section.offset(self.endian).into();
-                // A file that contains only debug information has the section headers of its
-                // program, with offset 0. Such sections have no bytes in the file.
+                // A file with only debug information keeps its program's section headers, but with
+                // offset 0, because it lacks the sections' bytes.
                 let size = if offset == 0 || zeros.contains(&section.section_type(self.endian)) {
                     0
                 } else {

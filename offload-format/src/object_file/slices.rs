@@ -7,7 +7,7 @@ use core::slice;
 use object::macho::{FatArch32, FatArch64};
 use object::read::macho::{FatArch, MachOFatFile32, MachOFatFile64};
 
-/// The slices, in the order of the file's table.
+/// The slices, in table order.
 #[derive(Debug, Clone)]
 pub(crate) struct Slices<'data> {
     data: &'data [u8],
@@ -32,8 +32,8 @@ pub(crate) struct Slice<'data> {
 }
 
 impl<'data> Slices<'data> {
-    /// Whether a file starts like a universal file. Java class files have the same magic, but
-    /// contain a version where universal files contain the number of slices.
+    /// Whether a file starts like a universal file. Java class files have the same magic, but store
+    /// a version where universal files store the number of slices.
     pub(crate) fn are_in(data: &[u8]) -> bool {
         const MOST: u8 = 30;
         matches!(data, [0xca, 0xfe, 0xba, 0xbe | 0xbf, 0, 0, 0, count, ..] if *count < MOST)

@@ -40,7 +40,7 @@ impl<'data> Compressed<'data> {
         Ok(Self { head, stream, inflated_size })
     }
 
-    /// Returns the compression method of the content, detected from its first bytes.
+    /// Detects the compression method from the first bytes of the content.
     pub fn method(&self) -> Method {
         Method::of_stream(self.stream)
     }
@@ -80,10 +80,10 @@ impl<'data> Compressed<'data> {
         Ok(binary)
     }
 
-    /// Appends an image, or any other range after the header, to `out`. The range has `size` bytes
-    /// and starts at `offset` in the binary that [`Compressed::decompress`] would return. Bytes
-    /// after the range are not decompressed, and bytes before the range are not kept. To read
-    /// several images, use `decompress`.
+    /// Decompresses an image, or any other range after the header, and appends it to `out`. The
+    /// range is `size` bytes at `offset` in the binary that [`Compressed::decompress`] would
+    /// return. Bytes after the range are not decompressed, and bytes before the range are not kept.
+    /// To read several images, use `decompress`.
     ///
     /// Returns an error if the range is not inside the inflated binary after its header, or if the
     /// range or the decoder would need more than `limit` bytes. Also returns an error if the method

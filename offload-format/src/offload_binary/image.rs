@@ -28,7 +28,7 @@ pub struct Image<'data> {
 }
 
 impl<'data> Image<'data> {
-    /// Reads the entry at `at` of a binary, without checking its strings.
+    /// Reads a binary's entry at `at`, without checking its strings.
     pub(super) fn read(binary: &'data [u8], version: Version, at: u64) -> Result<Self> {
         let reader = Reader::new(binary);
         let strings_offset = reader.u64(at + 8, "string pairs offset")?;
@@ -50,8 +50,7 @@ impl<'data> Image<'data> {
         })
     }
 
-    /// Reads every string pair, and subtracts the size of each pair and of its text from the limit
-    /// `text_left`.
+    /// Reads every string pair, and subtracts the size of the pair and its text from `text_left`.
     pub(super) fn check_strings(&self, entry_offset: u64, text_left: &mut u64) -> Result<()> {
         for index in 0..self.strings {
             let (key, value) = self.string_pair(index)?;
@@ -65,8 +64,8 @@ impl<'data> Image<'data> {
         Ok(())
     }
 
-    /// Returns all string pairs, in file order. LLVM's tools write only text as values, but the
-    /// format does not require this from version 2 on.
+    /// Returns all string pairs, in file order. LLVM's tools write only text as values, but from
+    /// version 2 on, the format allows any bytes.
     pub fn strings(&self) -> impl Iterator<Item = (&'data str, &'data [u8])> + use<'data> {
         let image = *self;
         // This cannot fail: `OffloadBinary::parse` has read every pair.
@@ -128,7 +127,7 @@ impl fmt::Debug for Image<'_> {
     }
 }
 
-/// Returns the bytes from the offset in the field at `field` up to the first NUL.
+/// Returns the NUL-terminated bytes at the offset stored in the field at `field`.
 fn terminated<'data>(reader: Reader<'data>, field: u64, what: &'static str) -> Result<&'data [u8]> {
     let offset = reader.u64(field, what)?;
     let tail = reader.range(offset, reader.len().saturating_sub(offset), field, what)?;

@@ -1,17 +1,17 @@
-//! The order in which `llvm-offload-binary` 22 writes string pairs: the order of the buckets of a
-//! hash table. Readers ignore the order, but using it makes our files identical to LLVM's.
+//! The order in which `llvm-offload-binary` 22 writes string pairs: the bucket order of a hash
+//! table. Readers ignore the order, but using it makes our files identical to LLVM's.
 //!
-//! The table has 64 buckets, and its size doubles before three quarters of them are in use. The
-//! search for a key's bucket starts at the bucket that the low bits of the key's hash select. It
-//! continues in growing steps to the first free bucket. The hash is similar to CityHash, with a
-//! formula for each range of lengths. Details are in docs/formats.md, "String pairs". The tests in
+//! The table starts with 64 buckets, and doubles before three quarters of them are in use. The
+//! search for a key's bucket starts where the low bits of the key's hash point, and continues in
+//! growing steps to the first free bucket. The hash is similar to CityHash, with a formula for each
+//! range of lengths. Details are in docs/formats.md, "String pairs". The tests in
 //! tests/formats/versus_llvm/ compare the order with LLVM 22.1.8.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Returns the order of `keys` in the file, as indices into `keys`. The keys are given in the order
-/// of the command line.
+/// Returns the order of `keys` in the file, as indices into `keys`, which are in command-line
+/// order.
 pub(super) fn of_llvm_22(keys: &[&str]) -> Vec<usize> {
     let mut buckets: Vec<Option<usize>> = vec![None; 64];
     let insert = |buckets: &mut Vec<Option<usize>>, item: usize| {

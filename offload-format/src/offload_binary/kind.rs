@@ -22,7 +22,7 @@ impl StatedKind {
     /// SPIR-V (LLVM 23 and later).
     pub const SPIRV: Self = Self(6);
 
-    /// Returns the kind that `llvm-offload-binary` 22 derives from an extension;
+    /// Returns the kind that `llvm-offload-binary` 22 derives from a file extension;
     /// [`StatedKind::NONE`] for any other extension.
     pub fn from_extension(extension: &str) -> Self {
         match extension {

@@ -13,19 +13,17 @@
 //! | 32 | 8 | from version 3 on: inflated size, 0 if nothing is compressed | | 24 | 8 | offset of the image |
 //! | | | | | 32 | 8 | size of the image in bytes |
 //!
-//! A string pair contains the offset of the key and the offset of the value, both as `u64`. From
-//! version 2 on, the length of the value in bytes follows, so a value may contain NULs. Keys, and
-//! the values of version 1, end at their first NUL.
+//! A string pair consists of the key's offset and the value's offset, both `u64`. From version 2
+//! on, the length of the value in bytes follows, so a value may contain NULs. Keys, and the values
+//! of version 1, end at their first NUL.
 //!
 //! Several binaries may follow one another, each at a multiple of 8 bytes
 //! ([`OffloadBinary::in_a_row`]). In version 1, this is the only way to store several images. Later
-//! versions have an entry for each image, a common string table, and images without padding between
-//! them.
+//! versions have an entry for each image, a common string table, and images back to back.
 //!
-//! If the inflated size is not 0, the entries' offset points to one zlib stream or zstd frame. The
-//! stream ends at the end of the binary. The decompressed binary has the same header, but with the
-//! inflated size as its size. The decompressed bytes of the stream follow the header
-//! ([`Compressed`]).
+//! If the inflated size is not 0, one zlib stream or zstd frame extends from the entries' offset to
+//! the end of the binary. The decompressed binary has the same header, but with the inflated size
+//! as its size, followed by the decompressed stream ([`Compressed`]).
 //!
 //! Source: LLVM's ClangOffloadPackager page. Version 1 was checked against LLVM 22.1.8, which
 //! supports only this version. Versions 2 and 3 follow LLVM's main branch, and were checked against

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// The size limit for all pairs of all images together, as a multiple of the binary's own size.
-/// Pairs may share text, and images may share pairs. Without a limit, a small file could make a
+/// Pairs may share text, and images may share pairs, so without a limit, a small file could make a
 /// reader read the same bytes millions of times.
 const TEXT_LIMIT: u64 = 64;
 
@@ -66,8 +66,8 @@ impl<'data> OffloadBinary<'data> {
         Ok(binary)
     }
 
-    /// Returns the offload binaries of a section or file, one after another, each with its offset
-    /// in bytes. Their versions may differ.
+    /// Returns the consecutive offload binaries in a section or file, each with its offset in
+    /// bytes. Their versions may differ.
     ///
     /// After each binary, whose size is rounded up to a multiple of 8, the iterator skips zeros,
     /// eight at a time. Iteration ends after the first error, or when only zeros are left.

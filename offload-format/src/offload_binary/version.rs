@@ -4,10 +4,9 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Version {
-    /// The version with one image in each binary. LLVM 22 writes and reads only this version.
+    /// One image per binary. LLVM 22 writes and reads only this version.
     V1 = 1,
-    /// The version with any number of images, and values that may contain NULs. LLVM 23 reads this
-    /// version.
+    /// Any number of images, and values that may contain NULs. LLVM 23 reads this version.
     V2 = 2,
     /// Like version 2, but the content may be compressed. LLVM 24 reads this version.
     V3 = 3,
@@ -18,7 +17,7 @@ impl Version {
         [Self::V1, Self::V2, Self::V3].into_iter().find(|version| version.number() == number)
     }
 
-    /// Returns the number of this version in the header.
+    /// Returns the version's number in the header.
     pub(crate) const fn number(self) -> u32 {
         self as u32
     }

@@ -9,10 +9,10 @@ use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Collects images and lays out the offload binaries for them.
+/// Collects images and lays them out as offload binaries.
 ///
-/// The builder needs only the sizes of the images. Their bytes come from memory or from files when
-/// the [`Layout`] is written.
+/// The builder needs only the images' sizes: their bytes come from memory or files when the
+/// [`Layout`] is written.
 #[derive(Debug, Clone, Default)]
 pub struct OffloadBinaryBuilder {
     images: Vec<ImageBuilder>,
@@ -38,8 +38,8 @@ impl OffloadBinaryBuilder {
         self.images.last_mut().expect("the image was just added")
     }
 
-    /// Returns the offload binaries as runs of bytes; empty if there are no images. Payload numbers
-    /// are image numbers, from 0. The size is a multiple of 8.
+    /// Returns the layout of the offload binaries; empty if there are no images. Payloads are
+    /// numbered like the images, from 0. The size is a multiple of 8.
     ///
     /// In version 1, the layout has one binary for each image, with the bytes that
     /// `llvm-offload-binary` 22 writes if each image is given as
@@ -62,8 +62,8 @@ impl OffloadBinaryBuilder {
 
     /// Returns one compressed binary of version 3 with all images; empty if there are no images.
     /// `images` are the images' bytes, in order. `level` is on the method's scale; `None` is the
-    /// method's default. Zeros pad the binary to a multiple of 8 bytes. During compression, memory
-    /// also contains the uncompressed binary.
+    /// method's default. Zeros pad the binary to a multiple of 8 bytes. Compression holds the whole
+    /// uncompressed binary in memory.
     ///
     /// Returns an error if the method was not built in.
     ///
@@ -148,7 +148,7 @@ impl ImageBuilder {
         self
     }
 
-    /// Returns the strings in the order in which LLVM's tool writes them.
+    /// Returns the strings in the order that LLVM's tool writes.
     fn strings(&self) -> Vec<(&str, &[u8])> {
         let mut keys: Vec<(&str, Option<&[u8]>)> = Vec::with_capacity(self.keys.len() + 2);
         if self.keys.iter().all(|(_, value)| value.is_some()) {

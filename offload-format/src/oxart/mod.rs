@@ -1,5 +1,5 @@
 //! Bundles of cuda-oxide: the device code of a Rust crate, in the section `.oxart` of objects,
-//! libraries and programs. Linkers place the bundles of all crates one after another.
+//! libraries and programs. Linkers concatenate the bundles of all crates.
 //!
 //! A bundle contains the following. Integers are little-endian; offsets count from the bundle's
 //! start:
@@ -15,7 +15,7 @@
 //! | 24 | 8 | options of the compiler, bits; 0 in version 1 |
 //! | 32 | | the name of the crate, the target (`sm_90`), the payloads' records, the entries' records |
 //!
-//! The record of a payload has 24 bytes:
+//! A payload's record has 24 bytes:
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -25,7 +25,7 @@
 //! | 12 | 4 | offset of its name |
 //! | 16 | 2 | size of its name |
 //!
-//! The record of an entry has 24 bytes:
+//! An entry's record has 24 bytes:
 //!
 //! | offset | size | field |
 //! |---|---|---|

@@ -11,7 +11,7 @@ const VERSIONS: core::ops::RangeInclusive<u16> = 1..=2;
 const HEADER: u64 = 32;
 const RECORD: u64 = 24;
 /// The limit for the total size of all names, as a multiple of the bundle's size. Records may share
-/// names, and reading each name takes time.
+/// names, so without a limit, reading them could take a very long time.
 const SHARED_LIMIT: usize = 16;
 
 /// A bundle of cuda-oxide.
@@ -128,7 +128,7 @@ impl<'data> Oxart<'data> {
         for (index, at) in (0..).zip(payloads.offsets()) {
             let payload = bundle.payload(at).map_err(|error| error.in_entry(index))?;
             spend(payload.name, at)?;
-            // In listings, each image also gets the name and the target of its bundle.
+            // Listings repeat the bundle's name and target for each image.
             spend(name, 16)?;
             spend(target, 18)?;
         }
@@ -139,9 +139,9 @@ impl<'data> Oxart<'data> {
         Ok(bundle)
     }
 
-    /// Returns the bundles of a section or file, one after another, each with its offset in bytes.
-    /// Between bundles, the iterator skips zeros. Iteration ends after the first error, or when
-    /// only zeros are left.
+    /// Returns the consecutive bundles in a section or file, each with its offset in bytes. Between
+    /// bundles, the iterator skips zeros. Iteration ends after the first error, or when only zeros
+    /// are left.
     pub fn in_a_row(data: &'data [u8]) -> impl Iterator<Item = Result<(u64, Self)>> {
         in_a_row(data, 1, |rest| Self::parse(rest).map(|it| (it, it.bytes.len() as u64)))
     }
@@ -181,13 +181,13 @@ impl<'data> Oxart<'data> {
     }
 }
 
-/// Returns the text that the last fields of the record at `at` refer to.
+/// Returns the text that the record at `at` refers to in its last fields.
 fn named<'data>(reader: Reader<'data>, at: u64, what: &'static str) -> Result<&'data str> {
     let (offset, size) = (reader.u32(at + 12, what)?, reader.u16(at + 16, what)?);
     text(reader, offset.into(), size.into(), at + 12, what)
 }
 
-/// Returns the text at `offset`. If the text is outside the bundle, the error contains the offset
+/// Returns the text at `offset`. If the text is outside the bundle, the error reports the offset
 /// `field`.
 fn text<'data>(
     reader: Reader<'data>,

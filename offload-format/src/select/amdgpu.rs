@@ -14,12 +14,12 @@ use core::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct AmdGpu {
     name: String,
-    /// The offset of the end of the processor in the device's name.
+    /// The offset in `name` where the processor ends.
     processor_end: usize,
     /// The processor's primary name, if the runtime reports an alias.
     primary: Option<&'static str>,
     generic: Option<&'static str>,
-    /// The states of the features that the device reports.
+    /// The feature states that the device reports.
     sramecc: FeatureState,
     xnack: FeatureState,
 }
@@ -76,7 +76,7 @@ impl AmdGpu {
         }
     }
 
-    /// Reads an AMD device; returns `None` if the text does not name an AMD device.
+    /// Reads an AMD device; returns `None` if the text does not name one.
     #[inline]
     pub(super) fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         let device = Self::of_runtime(named.target).ok()?;
@@ -141,8 +141,8 @@ impl InMessages for AmdGpu {
         vec![self.processor().to_owned()]
     }
 
-    /// The list contains one target, which names the same features as `image`, in the states that
-    /// this device reports. If the device does not report one of these features, the list is empty.
+    /// The list holds a single target, with the features that `image` names in the states that this
+    /// device reports. If the device does not report one of them, the list is empty.
     fn targets_beside(&self, image: ImageCode<'_>) -> Option<Vec<String>> {
         let id = image.target_id().filter(|id| self.is_processor(id.processor()))?;
         let mut target = String::from(self.processor());

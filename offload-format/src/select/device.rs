@@ -1,4 +1,4 @@
-//! Devices for which images are selected.
+//! Devices to select images for.
 
 use super::VendorDevice;
 use crate::target::{ImageCode, ParseError, product};
@@ -10,14 +10,14 @@ use core::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceInfo {
     pub(super) of_vendor: VendorDevice,
-    /// The product, if the device was given by its product name.
+    /// The product's name, if the device was specified by product.
     product: Option<&'static str>,
 }
 
 /// A vendor's device in messages; `Display` prints its name. The selection rules are methods of the
 /// vendors' types, not of this trait, so that they can be inlined.
 pub(super) trait InMessages: fmt::Display {
-    /// Returns a property that the device's name does not contain, such as `CUDA driver 12.8`.
+    /// Returns a property missing from the device's name, such as `CUDA driver 12.8`.
     fn note(&self) -> Option<String> {
         None
     }
@@ -38,9 +38,9 @@ pub(super) struct DeviceName<'a> {
     pub(super) text: &'a str,
     /// The text before the driver, such as `RTX 4090`.
     pub(super) name: &'a str,
-    /// The target in the text, or the target of the product in the text, such as `sm_89`.
+    /// The target that the text names, directly or as a product, such as `sm_89`.
     pub(super) target: &'a str,
-    /// The version of the driver, such as `12.4`.
+    /// The driver version, such as `12.4`.
     pub(super) driver: Option<&'a str>,
 }
 
@@ -78,8 +78,8 @@ impl DeviceInfo {
     /// | `cpu` | the CPU that this program runs on |
     /// | `RTX 4090`, `NVIDIA GeForce RTX 4090@driver12.4`, `MI300X`, `Strix Halo` | a product: [`product::find`] |
     ///
-    /// A product's name does not include the modes of an AMD GPU, so an image whose target names a
-    /// feature (`gfx942:xnack-`) does not fit. If the modes matter, give the target ID.
+    /// A product's name does not determine the modes of an AMD GPU, so an image whose target names
+    /// a feature (`gfx942:xnack-`) does not fit. If the modes matter, give the target ID.
     ///
     /// Returns an error for any other text.
     #[inline]

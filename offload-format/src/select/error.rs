@@ -1,4 +1,4 @@
-//! The error if selection finds no image.
+//! The error returned if selection finds no image.
 
 use super::{Candidate, DeviceInfo, Refusal};
 use alloc::boxed::Box;
@@ -6,8 +6,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// The error if no image fits. Contains the device, and every image with the reason why it was
-/// refused. If no images were compared, contains the reason instead: the pack was not built, its
+/// The error returned if no image fits. Contains the device, plus each image and the reason it was
+/// refused. If no images were compared, contains the cause instead: the pack was not built, its
 /// images are unknown, the module has no images, or the pack has several modules and the program
 /// named none.
 #[derive(Clone, PartialEq, Eq)]
@@ -22,7 +22,7 @@ struct Inner<I> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Cause<I> {
     Refused(Vec<(I, Refusal)>),
-    /// No images were compared, for this reason.
+    /// No images were compared; the string says why.
     NoImages(String),
     SeveralModules(Vec<&'static str>),
 }
@@ -63,7 +63,7 @@ impl<I> SelectError<I> {
         Self::new(device, Cause::SeveralModules(modules))
     }
 
-    /// Returns the modules of the pack if the pack has several and the program named none.
+    /// Returns the pack's modules if it has several and the program named none.
     pub fn modules(&self) -> &[&'static str] {
         match &self.0.cause {
             Cause::SeveralModules(modules) => modules,
@@ -71,7 +71,7 @@ impl<I> SelectError<I> {
         }
     }
 
-    /// Returns every image, in file order, with the reason why it was refused.
+    /// Returns each image and the reason it was refused, in file order.
     pub fn refused(&self) -> &[(I, Refusal)] {
         match &self.0.cause {
             Cause::Refused(refused) => refused,
@@ -81,18 +81,17 @@ impl<I> SelectError<I> {
 }
 
 impl<I: Candidate> SelectError<I> {
-    /// Returns targets for the list in build.rs, such as `sm_75` and `compute_75`; any one of them
-    /// yields an image for the device. If an image is for a different mode of the device's
-    /// processor, only a target with the same features may be built together with that image.
-    /// Returns no targets if none would help, for example because the device does not report a
-    /// feature, or because the build was for a different CPU. Also returns no targets if no images
-    /// were compared, because the reason may not be a missing target.
+    /// Returns targets to add to the list in build.rs, such as `sm_75` and `compute_75`; any one of
+    /// them yields an image for the device. If an image is for a different mode of the device's
+    /// processor, returns a target with the same features, because no other may be built together
+    /// with that image. Returns no targets if none would help, for example because the device does
+    /// not report a feature, or because the build was for a different CPU. Also returns no targets
+    /// if no images were compared, because the reason may not be a missing target.
     pub fn targets_to_add(&self) -> Vec<String> {
         targets_to_add(&self.0.device, &self.refused_images())
     }
 
-    /// Returns every image with the reason why it was refused. The result does not depend on the
-    /// images' type.
+    /// Returns each image and the reason it was refused, in a form independent of the images' type.
     fn refused_images(&self) -> Vec<RefusedImage<'_>> {
         self.refused().iter().map(|(image, refusal)| (image as &dyn Candidate, refusal)).collect()
     }
@@ -124,7 +123,7 @@ fn targets_to_add(device: &DeviceInfo, refused: &[RefusedImage<'_>]) -> Vec<Stri
     beside.next().unwrap_or_else(|| device.targets())
 }
 
-/// Prints the reason why no images were compared.
+/// Prints why no images were compared.
 fn write_reason(f: &mut fmt::Formatter<'_>, device: &DeviceInfo, why: &str) -> fmt::Result {
     write!(f, "no image for {device}: {why}")
 }
@@ -156,7 +155,7 @@ fn write_refused(
     }
 }
 
-/// The start of the advice after all images were refused, such as
+/// The start of the advice given if all images were refused, such as
 /// `to run on this device, add "sm_75" or "compute_75"`.
 #[derive(Debug)]
 pub struct Advice(Vec<String>);
@@ -194,8 +193,8 @@ impl<I: Candidate> fmt::Display for SelectError<I> {
     }
 }
 
-/// Prints the same text as `Display`, because Rust uses `Debug` to print an error that `main`
-/// returns.
+/// Prints the same text as `Display`, because Rust prints an error returned from `main` with
+/// `Debug`.
 impl<I: Candidate> fmt::Debug for SelectError<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,4 +1,4 @@
-//! How well an image fits a device, or the reason why it does not fit.
+//! How well an image fits a device, or why it does not fit.
 
 use crate::target::{
     FeatureState, ImageCode, IntelArch, NvidiaArch, NvidiaSuffix, PtxVersion, SpirvFeatures,
@@ -15,7 +15,7 @@ use core::fmt;
 pub enum Fit {
     /// The image was made for the device's processor; its target may name features.
     Processor {
-        /// The number of features that the image's target names.
+        /// How many features the image's target names.
         features: usize,
         /// The image's code object version, if known.
         version: Option<u32>,
@@ -23,7 +23,7 @@ pub enum Fit {
     /// The image was made for a generic target that covers the device's processor; its target may
     /// name features.
     GenericTarget {
-        /// The number of features that the image's target names.
+        /// How many features the image's target names.
         features: usize,
         /// The image's code object version, if known.
         version: Option<u32>,
@@ -43,10 +43,10 @@ pub enum Fit {
     Cpu,
 }
 
-/// The sort key of images; the image with the greatest key is chosen. The key consists of the kind
-/// of image, the number of named features or the compute capability, the suffix, the PTX version
-/// and the code object version. The lowest code object version is preferred, because more runtimes
-/// load it. Unknown values come last.
+/// The sort key of images, of which the greatest wins: the kind of image, the number of named
+/// features or the compute capability, the suffix, the PTX version and the code object version.
+/// Lower code object versions are preferred, because more runtimes load them. Unknown values come
+/// last.
 type Rank = (u8, usize, u8, Option<PtxVersion>, Reverse<u32>);
 
 impl Fit {
@@ -124,11 +124,11 @@ impl fmt::Display for Fit {
     }
 }
 
-/// The reason why an image does not run on a device. `S` is the text type.
+/// The reason an image does not run on a device. `S` is the text type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal<S = String> {
-    /// The image is code for a different kind of device, named here.
+    /// The image is code for a different kind of device, such as `an AMD GPU`.
     OtherKindOfDevice(&'static str),
     /// The image is code for a different AMD processor.
     OtherProcessor,
@@ -143,8 +143,8 @@ pub enum Refusal<S = String> {
         /// The state that the device reports.
         device: FeatureState,
     },
-    /// The image is for a generic target, but runtimes refuse code for generic targets in this code
-    /// object version.
+    /// The image is for a generic target, but runtimes refuse generic targets in this code object
+    /// version.
     GenericBeforeVersion6 {
         /// The image's code object version.
         version: u32,
@@ -155,10 +155,10 @@ pub enum Refusal<S = String> {
     AcrossTegra(NvidiaArch),
     /// The image was made for a higher compute capability than the device's.
     ComputeCapabilityTooHigh(NvidiaArch),
-    /// The image runs only on one compute capability (suffix `a`) or one family (suffix `f`), to
-    /// which the device does not belong.
+    /// The image runs only on one compute capability (suffix `a`) or family (suffix `f`), which is
+    /// not the device's.
     OtherSpecific(NvidiaArch),
-    /// The version of the image's PTX is too new for the device's driver.
+    /// The image's PTX version is too new for the device's driver.
     PtxTooNew {
         /// The PTX ISA version of the image.
         version: PtxVersion,
@@ -168,14 +168,14 @@ pub enum Refusal<S = String> {
     /// The loader refuses the image because of its form, its toolkit or a missing part. The text
     /// comes from [`Needs`](crate::target::Needs).
     NotLoaded(S),
-    /// The version of the image's SPIR-V is too new for the device's driver.
+    /// The image's SPIR-V version is too new for the device's driver.
     SpirvTooNew {
         /// The version of the image.
         version: SpirvVersion,
         /// The newest version that the driver accepts.
         driver: SpirvVersion,
     },
-    /// The image is SPIR-V that needs features that the device lacks.
+    /// The image is SPIR-V and needs features that the device lacks.
     SpirvNeeds(SpirvFeatures),
     /// The image is machine code for this Intel architecture, but the device's driver accepts only
     /// SPIR-V.
@@ -183,8 +183,8 @@ pub enum Refusal<S = String> {
     /// The image was made for a different CPU, operating system or C library. The text is the
     /// image's target triple.
     OtherHost(S),
-    /// The image was made for the AMD processor with this number in ELF headers, which is not in
-    /// the table.
+    /// The image was made for an AMD processor that is not in the table, with this number in ELF
+    /// headers.
     UnknownProcessor(u8),
     /// The image's kind is unknown to these rules, or the image's target triple is malformed.
     NotUnderstood,
@@ -194,7 +194,7 @@ pub enum Refusal<S = String> {
 pub(super) type Unfit<'a> = Refusal<&'a str>;
 
 impl Unfit<'_> {
-    /// Returns the refusal of code for a different vendor's devices.
+    /// Returns the refusal for code made for a different vendor's devices.
     #[inline(always)]
     pub(super) fn of(code: ImageCode<'_>) -> Self {
         code.vendor()
@@ -242,8 +242,8 @@ impl<S: fmt::Display> fmt::Display for Refusal<S> {
 }
 
 impl Refusal<&dyn fmt::Display> {
-    /// Prints the reason. This function is not generic over the text, so it is compiled only once,
-    /// in this crate.
+    /// Prints the reason. Not generic over the text, so this function is compiled only once, in
+    /// this crate.
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::OtherKindOfDevice(kind) => write!(f, "code for {kind}"),

@@ -1,5 +1,5 @@
-//! GPUs whose drivers compile SPIR-V, and the rules for images: the driver must accept the version,
-//! and the device must have the features that the SPIR-V needs.
+//! GPUs whose drivers compile SPIR-V, and the rules for images: the driver must accept the SPIR-V
+//! version, and the device must have the features that the module needs.
 
 use super::device::{DeviceName, InMessages};
 use super::fit::Unfit;
@@ -14,14 +14,13 @@ use core::fmt;
 /// A GPU with an OpenCL driver that compiles SPIR-V.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct IntelGpu {
-    /// The newest version of SPIR-V that the driver accepts; `None` if the driver accepts all
-    /// versions.
+    /// The newest SPIR-V version that the driver accepts; `None` if it accepts all.
     spirv: Option<SpirvVersion>,
     has: SpirvFeatures,
 }
 
 impl IntelGpu {
-    /// Reads an Intel device; returns `None` if the text does not name an Intel device.
+    /// Reads an Intel device; returns `None` if the text does not name one.
     #[inline]
     pub(super) fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         let mut parts = named.target.split(':');

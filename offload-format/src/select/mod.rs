@@ -1,4 +1,4 @@
-//! Selection of the image for a device, with the reasons why images do not fit.
+//! Selects the image that fits a device best, or reports why each image does not fit.
 //!
 //! | device | images that fit, best first |
 //! |---|---|
@@ -8,11 +8,11 @@
 //! | CPU | an image for this program's architecture, system and C library |
 //!
 //! [`is_before`] decides between two images that fit. If both fit equally well, the newer PTX ISA
-//! or the older code object version wins, then the label that is first in alphabetical order. The
+//! or the older code object version wins, then the label that sorts first alphabetically. The
 //! position in the file matters only if the rules find no difference.
 //!
-//! The rules do not assume a feature that a device does not report, so `gfx90a:xnack-` does not fit
-//! `gfx90a`. An image is not refused because of an unknown property, such as its PTX version.
+//! The rules never assume a feature that a device does not report, so `gfx90a:xnack-` does not fit
+//! `gfx90a`. An unknown property, such as the PTX version, is no reason to refuse an image.
 //!
 //! [`DeviceInfo::check_loader`] compares [`Needs`] with the device's driver, if the driver is
 //! known. For example, zstd in a fatbin needs a driver for CUDA 12.4, and machine code from CUDA 13
@@ -87,7 +87,7 @@ enum VendorDevice {
 }
 
 impl VendorDevice {
-    /// Returns the device that the text names; `None` if the text names no vendor's device.
+    /// Returns the device that the text names; `None` if no vendor recognizes the text.
     #[inline]
     fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         let amd = || Some(AmdGpu::parse(named)?.map(Self::Amd));
@@ -106,8 +106,8 @@ impl VendorDevice {
         }
     }
 
-    // The compiler inlines this function and its callees into `select`. It can then remove the
-    // reasons for refusals, which `select` does not read. This halves the running time of `select`.
+    // With this function and its callees inlined into `select`, the compiler can remove the reasons
+    // for refusals, which `select` does not read. This halves the running time of `select`.
     #[inline(always)]
     fn judge<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
         match self {
@@ -120,8 +120,8 @@ impl VendorDevice {
 }
 
 impl DeviceInfo {
-    /// Checks whether the device's loader accepts an image with these needs. Ignores the image's
-    /// code.
+    /// Checks whether the device's loader accepts an image with these needs, regardless of the
+    /// image's code.
     ///
     /// Returns an error with the reason if the loader does not accept the image. Images in packs
     /// have no such needs, so programs need no check.
@@ -167,8 +167,8 @@ pub fn is_before<I: Candidate + ?Sized>(image: (&I, &Fit), other: (&I, &Fit)) ->
     by_fit.then_with(|| by_name(image.0, other.0).reverse()) == Ordering::Greater
 }
 
-/// Returns the image with the worst fit among images that a device needs together, such as the
-/// images that NVIDIA's driver links. Returns `None` if there are no images.
+/// Returns the worst-fitting of the images that a device needs together, such as those that
+/// NVIDIA's driver links. Returns `None` if there are no images.
 #[inline]
 pub fn worst<T>(needed: impl Iterator<Item = (T, Fit)>) -> Option<(T, Fit)> {
     needed.reduce(|worst, other| if worst.1.is_better_than(&other.1) { other } else { worst })
@@ -181,7 +181,7 @@ fn by_name<I: Candidate + ?Sized>(a: &I, b: &I) -> Ordering {
 
 /// Returns the best image for a device. Allocates nothing if an image fits.
 ///
-/// If no image fits, returns an error that lists every image with the reason why it was refused.
+/// If no image fits, returns an error that lists each image and the reason it was refused.
 pub fn select<I: Candidate>(
     images: impl IntoIterator<Item = I, IntoIter: Clone>,
     device: &DeviceInfo,

@@ -30,7 +30,7 @@ pub(super) struct NvidiaGpu {
 }
 
 impl NvidiaGpu {
-    /// Reads an NVIDIA device; returns `None` if the text does not name an NVIDIA device.
+    /// Reads an NVIDIA device; returns `None` if the text does not name one.
     #[inline]
     pub(super) fn parse(named: &DeviceName<'_>) -> Option<Result<Self, ParseError>> {
         named.target.starts_with("sm_").then(|| Self::of_target(named))
@@ -131,8 +131,8 @@ impl DeviceInfo {
 impl Fit {
     /// Returns the minimum CUDA driver that loads an image with this fit and these needs on this
     /// device, in the format of `cuDriverGetVersion`. The device, the PTX version and the needs may
-    /// each require a minimum; the result is the highest of them. For AMD's GPUs, returns the
-    /// minimum ROCm in the same format; a new GPU may need a newer version. Returns `None` if no
+    /// each set a minimum, and the highest is returned. For AMD's GPUs, returns the minimum ROCm
+    /// version in the same format, although a new GPU may need a newer one. Returns `None` if no
     /// version is known, and for other vendors.
     ///
     /// ```

@@ -234,8 +234,8 @@ fn nvidia() {
     }
 }
 
-/// Checks that the image that `select` chooses does not depend on the images' order, and that no
-/// two images tie by accident.
+/// Checks that `select`'s choice does not depend on the images' order, and that no two images tie
+/// by accident.
 #[test]
 fn the_order_of_the_images_does_not_matter() {
     let names: Vec<&str> = "gfx90a:xnack-@6 gfx90a:xnack- gfx90a:sramecc+ gfx90a:sramecc+:xnack- gfx90a gfx90a@6 gfx906 \
@@ -364,7 +364,7 @@ to run on this device, add \"gfx90a:xnack-\" to the targets in build.rs"
   amdgcnspirv           code for an AMD GPU
 to run on this device, add \"sm_75\" or \"compute_75\" to the targets in build.rs"
     );
-    // The error gives the reason why Tegra GPUs do not run images for other GPUs, and vice versa.
+    // The error explains why Tegra GPUs do not run images for other GPUs, and vice versa.
     for (images, device, reasons) in [
         (
             ["sm_86", "sm_89"],

@@ -1,5 +1,4 @@
-//! A table of the IDs of a module. The table's size depends on the module's instructions, not on
-//! the module's bound.
+//! A table of a module's IDs, whose size depends on the module's instructions, not on its bound.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,7 +10,7 @@ pub(super) struct Layout {
     pub(super) align: u64,
 }
 
-/// A type, a constant for the length of an array, or the function of a kernel.
+/// A type, a constant for an array's length, or a kernel's function.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Declared {
     Value(Layout),
@@ -33,7 +32,7 @@ pub(super) enum Declared {
     Kernel(usize),
 }
 
-/// The decorations of an ID, as far as this code uses them.
+/// The decorations of an ID that matter to this crate.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Decorations {
     pub(super) is_packed: bool,
@@ -57,8 +56,8 @@ pub(super) struct Known {
 }
 
 /// A binary tree of the IDs that instructions declare or decorate. The bits of an ID, starting with
-/// the lowest, select the left or right child, so no path is longer than an ID's number of bits.
-/// `BTreeMap` would add 10,000 lines of LLVM IR to each program's build (`cargo xtask weight`).
+/// the lowest, select the left or right child, so no path is longer than an ID has bits. `BTreeMap`
+/// would add 10,000 lines of LLVM IR to each program's build (`cargo xtask weight`).
 pub(super) struct Ids(Vec<Node>);
 
 #[derive(Clone, Default)]
@@ -71,12 +70,12 @@ struct Node {
 
 impl Ids {
     pub(super) fn new() -> Self {
-        // The root is for the ID 0, which no module uses.
+        // The root stands for the ID 0, which no module uses.
         Self(vec![Node::default()])
     }
 
-    /// Returns the index of an ID's node. If the node is missing, returns the index and the side of
-    /// the parent to which it can be added.
+    /// Returns the index of an ID's node. If the node is missing, returns the index of the node to
+    /// add it to, and on which side.
     fn find(&self, id: u32) -> (usize, usize) {
         let (mut at, mut bits) = (0, id);
         loop {

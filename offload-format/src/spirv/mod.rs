@@ -1,19 +1,19 @@
 //! SPIR-V modules: their kernels, with the parameters that a launch passes.
 //!
-//! A module is a header of five words, and instructions:
+//! A module is a five-word header followed by instructions:
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 4 | magic number 0x07230203, in the module's byte order; this crate reads only little-endian modules |
-//! | 4 | 4 | version: the bytes 0, major, minor, 0, from the highest |
+//! | 4 | 4 | version: the bytes 0, major, minor, 0, most significant first |
 //! | 8 | 4 | generator |
 //! | 12 | 4 | bound: each ID is less than this number |
 //! | 16 | 4 | 0 |
-//! | 20 | | instructions: a word with the number of words in its upper half and the opcode in its lower half, then operands |
+//! | 20 | | instructions: a word with the word count in its upper half and the opcode in its lower half, then operands |
 //!
 //! Source: SPIR-V specification 1.6, "Physical Layout of a SPIR-V Module" and "Instructions";
-//! OpenCL SPIR-V Environment Specification 3.0 for kernels. The sizes of types are those in modules
-//! from clang 22.1.8.
+//! OpenCL SPIR-V Environment Specification 3.0 for kernels. Type sizes are those in modules from
+//! clang 22.1.8.
 
 mod ids;
 mod reading;
@@ -37,9 +37,9 @@ const WORD: u64 = 4;
 /// The largest bound that drivers must accept ("Universal Limits").
 const MOST_IDS: u32 = 0x3f_ffff;
 
-/// The name that offload-build gives to the array that represents `extern __shared__`.
-/// [`SpirvModule::for_driver`] replaces the length in the array's type. No other variable has this
-/// type.
+/// The name that offload-build gives to the array for `extern __shared__`.
+/// [`SpirvModule::for_driver`] replaces the length in the array's type, which no other variable
+/// has.
 pub const DYNAMIC_SHARED_MEMORY: &str = "offload_dynamic_shared";
 
 /// The header of a module, and the capabilities after it.
@@ -72,7 +72,7 @@ impl SpirvHeader {
             let word = reader.u32(at, "SPIR-V version")?;
             Ok(if is_big_endian { word.swap_bytes() } else { word })
         };
-        // The bytes of this word are 0, major, minor, 0, from the highest.
+        // The bytes of this word are 0, major, minor, 0, most significant first.
         let [_, minor, major, _] = word(WORD)?.to_le_bytes();
         let version = SpirvVersion { major, minor };
         let mut header =
@@ -88,8 +88,8 @@ impl SpirvHeader {
         Ok(header)
     }
 
-    /// Returns the reason why no OpenCL driver accepts the module, as words to print after the
-    /// module's name; `None` if a driver may accept the module.
+    /// Returns why no OpenCL driver accepts the module, worded to follow the module's name in
+    /// messages; `None` if a driver may accept the module.
     pub fn why_not_opencl(&self) -> Option<&'static str> {
         if self.is_big_endian {
             Some("is big-endian SPIR-V, but drivers accept only little-endian SPIR-V")
@@ -150,7 +150,7 @@ pub struct SpirvKernel<'data> {
     pub arguments: Vec<SpirvArgument>,
     /// The block size that a launch must use, for each dimension.
     pub required_block: Option<[u32; 3]>,
-    /// The number of lanes in a sub-group, if the kernel requires one.
+    /// The sub-group size in lanes, if the kernel requires one.
     pub subgroup_size: Option<u32>,
 }
 
@@ -199,10 +199,10 @@ impl<'data> SpirvModule<'data> {
         Ok(Self { data, bound, kernels, shared, has_variables, blocks })
     }
 
-    /// Returns the reason why offload-gpu cannot run a module's kernels, as words to print after
-    /// the module's name; `None` if offload-gpu can run them.
+    /// Returns why offload-gpu cannot run a module's kernels, worded to follow the module's name in
+    /// messages; `None` if offload-gpu can run them.
     ///
-    /// Launches count threads in the same way as the kernel header; OpenCL C kernels count them
+    /// Launches count threads as the kernel header does, but OpenCL C kernels count them
     /// differently. A kernel that does not require sub-groups of 32 lanes was compiled without this
     /// header.
     #[inline]
@@ -235,9 +235,9 @@ impl<'data> SpirvModule<'data> {
         self.shared.fixed
     }
 
-    /// Returns [`Self::shared_memory`] plus the maximum number of bytes for alignment. The driver
-    /// chooses the order of the variables, and alignments of up to 128 bytes, which is the largest
-    /// alignment of an OpenCL type.
+    /// Returns [`Self::shared_memory`] plus the maximum padding. The driver chooses the order of
+    /// the variables, and may align them to up to 128 bytes, the largest alignment of an OpenCL
+    /// type.
     pub fn padded_shared_memory(&self) -> u64 {
         self.shared.padded
     }
@@ -253,11 +253,11 @@ impl<'data> SpirvModule<'data> {
         self.has_variables
     }
 
-    /// Returns the module in the form that drivers compile for launches by offload-gpu; `None` if
+    /// Returns the module in the form that drivers compile for offload-gpu's launches; `None` if
     /// the module already has this form.
     ///
-    /// In this form, the dynamic shared memory has `dynamic_shared_memory` bytes, rounded up to
-    /// whole elements of the array. A required block (`reqd_work_group_size`) has one dimension,
+    /// In this form, the dynamic shared memory is `dynamic_shared_memory` bytes, rounded up to
+    /// whole elements of the array. A required block (`reqd_work_group_size`) is one-dimensional,
     /// like a launch.
     ///
     /// Returns an error if the type of the array's length cannot represent the number of elements,
@@ -297,7 +297,7 @@ impl<'data> SpirvModule<'data> {
     }
 }
 
-/// Replaces the existing words at an offset.
+/// Overwrites the words at an offset.
 #[inline]
 fn write(module: &mut [u8], at: u64, words: &[u32]) {
     let places = module.get_mut(at as usize..).unwrap_or_default().chunks_exact_mut(4);
@@ -306,9 +306,9 @@ fn write(module: &mut [u8], at: u64, words: &[u32]) {
     }
 }
 
-/// Adds a memory barrier before each barrier of a block, with the same scope and semantics.
-/// Otherwise, Intel's compiler for CPUs moves accesses to shared memory past the barrier. Code
-/// after a malformed instruction is unchanged.
+/// Inserts a memory barrier with the same scope and semantics before each block barrier. Otherwise,
+/// Intel's compiler for CPUs moves shared memory accesses past the block barrier. Code after a
+/// malformed instruction is unchanged.
 #[inline]
 pub fn with_memory_barriers(module: &[u8]) -> Vec<u8> {
     let mut done = Vec::with_capacity(module.len());

@@ -47,30 +47,30 @@ const PARAM_ATTR_BY_VALUE: u32 = 2;
 const STORAGE_CLASS_WORKGROUP: u32 = 4;
 const STORAGE_CLASS_CROSS_WORKGROUP: u32 = 5;
 
-/// The largest alignment of an OpenCL type in bytes: the alignment of `long16`. A driver may align
-/// each variable in shared memory to this number of bytes.
+/// The largest alignment of an OpenCL type, that of `long16`, in bytes. A driver may give this
+/// alignment to each variable in shared memory.
 const LARGEST_ALIGN: u64 = 128;
 
 /// The memory that the threads of a block share.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SharedMemory {
     pub(super) fixed: u64,
-    /// The bytes of `fixed`, plus the maximum number of bytes that a driver needs to align the
-    /// variables, regardless of their order.
+    /// `fixed` plus the maximum padding that a driver needs to align the variables, regardless of
+    /// their order.
     pub(super) padded: u64,
     pub(super) dynamic: Option<Dynamic>,
 }
 
-/// The array that represents `extern __shared__`.
+/// The array for `extern __shared__`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dynamic {
     /// The offset of the array type's operands (ID, element, length) in the module.
     pub(super) array_at: u64,
     /// The size of an element in bytes.
     pub(super) element: u64,
-    /// The ID of the type of the length.
+    /// The ID of the length's type.
     pub(super) length_type: u32,
-    /// The number of bits of the length's type.
+    /// The width of the length's type in bits.
     pub(super) length_bits: u32,
 }
 
@@ -95,7 +95,7 @@ impl<'data> Instruction<'data> {
         (number..operands.len() / WORD).map_while(move |at| operands.u32(at * WORD, "operand").ok())
     }
 
-    /// Reads the text that starts with this operand and ends with a NUL.
+    /// Reads the NUL-terminated text that starts at this operand.
     fn text(&self, number: u64) -> Result<&'data str> {
         let wrong = || Error::new(ErrorKind::Malformed, "text in SPIR-V", self.at);
         let start = number * WORD;
@@ -106,7 +106,7 @@ impl<'data> Instruction<'data> {
     }
 }
 
-/// The state while a module is read.
+/// The state kept while reading a module.
 pub(super) struct Reading<'data> {
     bound: u32,
     ids: Ids,
@@ -117,7 +117,7 @@ pub(super) struct Reading<'data> {
     current: Option<usize>,
     pub(super) shared: SharedMemory,
     pub(super) has_variables: bool,
-    /// The required blocks that have several dimensions, each with its offset in the module.
+    /// The required blocks with several dimensions, each with its offset in the module.
     pub(super) blocks: Vec<(u64, [u32; 3])>,
 }
 
@@ -236,8 +236,8 @@ impl<'data> Reading<'data> {
         Ok(())
     }
 
-    /// Adds the decorations of a group to the IDs that follow. Khronos' translator from LLVM IR
-    /// writes such groups.
+    /// Adds a group's decorations to the IDs in the remaining operands. Khronos' translator from
+    /// LLVM IR emits such groups.
     fn decorate_as_group(&mut self, it: &Instruction<'_>) -> Result<()> {
         let group = self.ids.get(it.operand(0)?).decorations;
         for number in 1..it.operands.len() / WORD {
@@ -255,7 +255,7 @@ impl<'data> Reading<'data> {
         Ok(())
     }
 
-    /// Returns the known properties of an operand's ID.
+    /// Returns what is known about an operand's ID.
     fn known(&mut self, it: &Instruction<'_>, number: u64) -> Result<&mut Known> {
         let id = it.operand(number)?;
         if id == 0 || id >= self.bound {
@@ -276,8 +276,8 @@ impl<'data> Reading<'data> {
         }
     }
 
-    /// Returns the size and the alignment of a type that earlier instructions declared. An array
-    /// whose length is not a constant has the size 0.
+    /// Returns the size and alignment of a type declared by an earlier instruction. An array whose
+    /// length is not a constant has size 0.
     fn layout(&self, id: u32) -> Layout {
         match self.declared(id) {
             Some(Declared::Value(layout)) => layout,
@@ -321,7 +321,7 @@ impl<'data> Reading<'data> {
         } else {
             let size = self.layout(to).size;
             let align = u64::from(self.ids.get(id).decorations.align.unwrap_or(0));
-            // A driver that uses smaller alignments does not need more bytes.
+            // A driver that uses smaller alignments needs no more bytes than this.
             let padded =
                 round_up(size, LARGEST_ALIGN).saturating_add(align.saturating_sub(LARGEST_ALIGN));
             self.shared.fixed = self.shared.fixed.saturating_add(size);
@@ -329,7 +329,7 @@ impl<'data> Reading<'data> {
         }
     }
 
-    /// Reads a variable in device memory. Variables that clang's header only declares have no size.
+    /// Reads a variable in device memory, unless clang's header only declares it (size 0).
     fn variable(&mut self, pointer: u32, id: u32) {
         let Some(Declared::Pointer { to }) = self.declared(pointer) else { return };
         let of = self.ids.get(id).decorations;
@@ -355,8 +355,7 @@ impl<'data> Reading<'data> {
     }
 }
 
-/// Returns the next multiple of an alignment. The alignment comes from the file, so it may be any
-/// number.
+/// Rounds a size up to a multiple of an alignment, which comes from the file and may be any number.
 fn round_up(size: u64, align: u64) -> u64 {
     size.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX)
 }

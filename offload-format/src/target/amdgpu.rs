@@ -1,9 +1,9 @@
 //! The table of AMD's processors: names, features, ELF machine numbers, and generic targets.
 //!
-//! Sources: the ELF headers that `clang -mcpu=...` of LLVM 22.1.8 writes; LLVM's AMDGPUUsage for
-//! the generic targets; for processors of LLVM 23 and later, the code of LLVM's main branch of 2026
-//! (ELF.h, AMDGPUTargetParser). Names that are not in the table are accepted, too, but their
-//! features cannot be checked.
+//! Sources: the ELF headers written by `clang -mcpu=...` of LLVM 22.1.8; LLVM's AMDGPUUsage for the
+//! generic targets; for processors of LLVM 23 and later, the code of LLVM's main branch of 2026
+//! (ELF.h, AMDGPUTargetParser). Names missing from the table are accepted, too, but their features
+//! cannot be checked.
 
 use super::Row;
 
@@ -127,9 +127,9 @@ pub const PROCESSORS: &[Processor] = &[
     row("gfx13-generic", 0x63, NONE, None, &[]),
 ];
 
-/// The first version of clang that compiles for a processor. Lists only processors that
-/// [`OLDEST_CLANG`](super::OLDEST_CLANG) does not support. Debian's clang 15, 16, 19 and 22 were
-/// tried; the other versions come from LLVM's release branches.
+/// The first version of clang for each processor that [`OLDEST_CLANG`](super::OLDEST_CLANG) does
+/// not support. Debian's clang 15, 16, 19 and 22 were tried; the other versions come from LLVM's
+/// release branches.
 const FIRST_CLANG: &[(u32, &[&str])] = &[
     (17, &["gfx941", "gfx942", "gfx1150", "gfx1151"]),
     (18, &["gfx1200", "gfx1201"]),
@@ -189,7 +189,7 @@ pub(crate) fn is_processor_name(name: &str) -> bool {
     is_primary_name(name) || find(name).is_some()
 }
 
-/// Whether a name has the form of primary names: `gfx` and a digit. No alias has this form.
+/// Whether a name has the form of a primary name, `gfx` and a digit. No alias does.
 pub(crate) fn is_primary_name(name: &str) -> bool {
     matches!(name.as_bytes(), [b'g', b'f', b'x', b'0'..=b'9', ..])
 }

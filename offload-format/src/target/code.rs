@@ -18,14 +18,14 @@ pub enum PackImageKind<S = &'static str> {
     },
     /// NVIDIA machine code.
     Cubin,
-    /// PTX text. A NUL follows the text's last byte in the pack.
+    /// PTX text, followed by a NUL in the pack.
     Ptx {
         /// The PTX ISA version of the text.
         version: PtxVersion,
     },
     /// SPIR-V.
     SpirV {
-        /// The version of the SPIR-V.
+        /// The SPIR-V version.
         version: SpirvVersion,
         /// The features that the module needs.
         needs: SpirvFeatures,
@@ -61,7 +61,7 @@ impl<S> PackImageKind<S> {
         }
     }
 
-    /// Whether the image is text, which needs a NUL after its last byte.
+    /// Whether the image is text, which must be followed by a NUL.
     pub const fn is_ptx(&self) -> bool {
         matches!(self, PackImageKind::Ptx { .. })
     }
@@ -113,7 +113,7 @@ pub enum ImageCode<'a> {
     },
     /// SPIR-V.
     SpirV {
-        /// The version of the SPIR-V, if known.
+        /// The SPIR-V version, if known.
         version: Option<SpirvVersion>,
         /// The features that the module needs, as far as known.
         needs: SpirvFeatures,
@@ -122,8 +122,8 @@ pub enum ImageCode<'a> {
     Intel(IntelArch),
     /// A shared object for the CPU of this target triple.
     Cpu(&'a str),
-    /// An AMD code object for a processor that is not in the table, with the processor's number in
-    /// the ELF header.
+    /// An AMD code object for a processor that is not in the table, with the processor's number
+    /// from the ELF header.
     UnknownProcessor(u8),
     /// Code that no device in this crate can run.
     Other,
@@ -131,8 +131,7 @@ pub enum ImageCode<'a> {
 
 impl ImageCode<'static> {
     /// Returns the code of an image in a pack, from the target and the kind in the pack's index.
-    /// Returns `None` if the target is malformed or belongs to a different kind of image. This
-    /// function also works in constants.
+    /// Returns `None` if the target is malformed or belongs to a different kind of image.
     #[inline]
     pub const fn of_pack_image(target: &'static str, kind: PackImageKind) -> Option<Self> {
         match kind {
@@ -158,7 +157,7 @@ impl ImageCode<'static> {
 }
 
 impl<'a> ImageCode<'a> {
-    /// SPIR-V whose version and features are unknown.
+    /// SPIR-V of unknown version and with unknown features.
     const SPIRV: Self = ImageCode::SpirV { version: None, needs: SpirvFeatures(0) };
 
     /// Returns the code for a target. If `is_ptx` is set, `sm_*` also means PTX, because clang
@@ -188,7 +187,7 @@ impl<'a> ImageCode<'a> {
             _ => {}
         }
         // In DPC++, `spir64` means SPIR-V for any device; code for one device has a name such as
-        // `spir64_gen`. In programs, these names contain no vendor and no system.
+        // `spir64_gen`. In programs, these names omit the vendor and the system.
         if let Some([b's', b'p', b'i', b'r', b'6', b'4', rest @ ..]) = triple.map(str::as_bytes) {
             let is_spirv = matches!(rest, [] | [b'-', ..]);
             return if is_spirv { ImageCode::SPIRV } else { ImageCode::Other };
@@ -239,7 +238,7 @@ impl<'a> ImageCode<'a> {
         }
     }
 
-    /// Returns the parts of the target that an image's label may omit, for comparisons: processor,
+    /// Returns the parts of the target that an image's label may omit, as a sort key: processor,
     /// features and code object version, or the triple.
     pub(crate) fn sort_key(&self) -> (&'a str, &'a str, Option<u32>) {
         match *self {

@@ -27,9 +27,9 @@ impl fmt::Display for FeatureState {
     }
 }
 
-/// The maximum number of features in a target ID, although no processor has more than two. This
-/// limits the time for hostile names, because each feature is compared with all earlier features
-/// and with the features of other target IDs.
+/// The maximum number of features in a target ID. No processor has more than two, but the limit
+/// bounds the time spent on hostile names, because each feature is compared with all earlier
+/// features and with those of other target IDs.
 const MOST_FEATURES: usize = 16;
 
 /// A well-formed target ID. The processor may be unknown to this crate.
@@ -49,8 +49,8 @@ impl<'a> TargetId<'a> {
         Self::check(text).map_err(|(position, reason)| ParseError::new(text, position, reason))
     }
 
-    /// Parses a target ID like [`TargetId::parse`], but returns only a position and a reason as the
-    /// error. Needs no allocation and works in constants.
+    /// Like [`TargetId::parse`], but the error is only a position and a reason, so this function
+    /// needs no allocation and works in constants.
     pub(crate) const fn check(text: &'a str) -> Result<Self, (usize, &'static str)> {
         let bytes = text.as_bytes();
         let mut at = 0;
@@ -108,14 +108,14 @@ impl<'a> TargetId<'a> {
         Ok(Self { processor, features })
     }
 
-    /// Returns the target ID of a processor with these features, written `:sramecc+:xnack-`.
+    /// Returns the target ID of a processor with features in the form `:sramecc+:xnack-`.
     #[cfg(feature = "packs")]
     pub(crate) fn of_parts(processor: &'a str, features: &'a str) -> Self {
         Self { processor, features }
     }
 
-    /// Splits a text that [`TargetId::check`] has accepted. `end` is the length of the processor's
-    /// name in bytes.
+    /// Splits a text accepted by [`TargetId::check`]. `end` is the length of the processor's name
+    /// in bytes.
     pub(crate) fn split(text: &'a str, end: usize) -> Self {
         let (processor, features) = text.split_at_checked(end).unwrap_or((text, ""));
         Self { processor, features }
@@ -135,7 +135,7 @@ impl<'a> TargetId<'a> {
         if self.processor == amdgpu::SPIRV { "spirv64-amd-amdhsa" } else { "amdgcn-amd-amdhsa" }
     }
 
-    /// Returns the processor's primary name. It differs from [`TargetId::processor`] only for an
+    /// Returns the processor's primary name, which differs from [`TargetId::processor`] only for an
     /// alias.
     #[inline]
     pub fn primary_processor(&self) -> &'a str {
@@ -193,7 +193,7 @@ impl<'a> TargetId<'a> {
     }
 
     /// Like `provides_for`, but for an unparsed target ID. Returns `false` if the ID is malformed.
-    /// Parses only IDs for the requested processor, because most IDs are for a different processor.
+    /// To save time, parses only IDs for the requested processor, as most are for others.
     #[cfg(feature = "packs")]
     #[inline]
     pub(crate) fn provides_text_for(provided: &str, requested: &TargetId<'_>) -> bool {
@@ -207,8 +207,8 @@ impl<'a> TargetId<'a> {
     }
 
     /// Whether the two target IDs must not be in the same bundle, because code for both might run
-    /// on the same device. This is so if the processors are equal, and one ID names a feature that
-    /// the other does not name. The relation is symmetric, as in LLVM's documentation.
+    /// on the same device. This is the case if the processors are equal and one ID names a feature
+    /// that the other omits. The relation is symmetric, as in LLVM's documentation.
     #[inline]
     pub fn conflicts_with(&self, other: &TargetId<'_>) -> bool {
         let leaves_open = |a: &TargetId<'_>, b: &TargetId<'_>| {
@@ -222,10 +222,10 @@ impl<'a> TargetId<'a> {
     #[inline]
     pub fn to_canonical(&self) -> String {
         let mut out = String::from(self.primary_processor());
-        // Each step of this loop finds the next feature in alphabetical order. There are few
-        // features, and with the standard library's sort, each program would compile much more
-        // code. `+` and `-` sort before all characters of names, so features with signs are in the
-        // order of their names.
+        // Each iteration finds the next feature in alphabetical order, which is cheap for so few
+        // features. With the standard library's sort, each program would compile much more code.
+        // `+` and `-` sort before all characters of names, so comparing features with their signs
+        // gives the order of their names.
         let mut last = "";
         while let Some(feature) = self.features.split(':').skip(1).filter(|it| *it > last).min() {
             out.push(':');

@@ -16,15 +16,15 @@ pub(super) const VENDOR: Row = Row {
     device: "a GPU whose driver compiles SPIR-V",
     devices: "GPUs whose drivers compile SPIR-V",
     examples: &["spirv64"],
-    // AMD's SPIR-V has AMD as the vendor in its triple.
+    // The triple of AMD's SPIR-V names AMD as the vendor.
     is_triple: |triple| triple.arch == "spirv64" && triple.vendor != "amd",
 };
 
-/// The first version of clang that compiles kernels of this project for SPIR-V. Earlier versions
+/// The first version of clang that compiles this project's kernels for SPIR-V. Earlier versions
 /// lack warp functions.
 const FIRST_CLANG: u32 = 22;
 
-/// A target of Intel's drivers.
+/// A target for Intel's drivers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IntelArch {
@@ -102,28 +102,28 @@ impl fmt::Display for SpirvVersion {
     }
 }
 
-/// A set of features that SPIR-V may need from a device.
+/// A set of device features that SPIR-V may need.
 ///
 /// A module declares its needs as capabilities, and a driver lists the device's features among its
-/// extensions. A capability that every driver supports, such as 64-bit integers, is not a feature
-/// here.
+/// extensions. Capabilities that every driver supports, such as 64-bit integers, do not count as
+/// features.
 ///
 /// Sources: SPIR-V specification 1.6, "Capability"; OpenCL SPIR-V Environment Specification 3.0,
 /// "Capabilities" and the extensions that allow more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct SpirvFeatures(
-    /// A bit for each feature in the set, in the order of the constants.
+    /// A bit for each feature in the set, in the order of this crate's table.
     pub u16,
 );
 
 /// A feature. The table lists the features in the order of their bits.
 struct Feature {
-    /// The feature's name in the names of devices that lack the feature, such as `float64` in
+    /// The feature's name in the names of devices that lack it, such as `float64` in
     /// `spirv64:float64-`.
     name: &'static str,
-    /// The feature as kernels use it, for messages, such as `double`.
+    /// The text for messages: the feature as kernels use it, such as `double`.
     words: &'static str,
-    /// The number of the capability, and its name.
+    /// The capability's number and name.
     capability: (u32, &'static str),
     /// The extension that drivers list for the feature.
     extension: &'static str,
@@ -185,7 +185,7 @@ impl SpirvFeatures {
         Self(features)
     }
 
-    /// Returns the feature for a capability; the empty set if no feature has this capability.
+    /// Returns the feature that a capability declares; the empty set if there is none.
     pub(crate) fn of_capability(capability: u32) -> Self {
         let bit = FEATURES.iter().position(|feature| feature.capability.0 == capability);
         Self(bit.map_or(0, |bit| 1 << bit))
@@ -232,7 +232,7 @@ impl SpirvFeatures {
         Ok(())
     }
 
-    /// Prints the names as in the name of a device that lacks the features, such as `:float64-`.
+    /// Prints the features as in the name of a device that lacks them, such as `:float64-`.
     pub(crate) fn write_lacking(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.each(f, "", |f, feature| write!(f, ":{}-", feature.name))
     }

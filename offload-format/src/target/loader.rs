@@ -1,5 +1,5 @@
-//! An image's requirements on its loader, apart from its code. The loader must be able to read the
-//! form in which a container stores the image, and must support the toolkit that wrote the image.
+//! An image's requirements on its loader, other than those of its code. The loader must be able to
+//! read the form that a container stores the image in, and support the toolkit that wrote it.
 //!
 //! | form | minimum loader | source |
 //! |---|---|---|
@@ -9,7 +9,7 @@
 //! | compressed bundle, version 3 | ROCm 7.0 | clr passes the bundle to comgr; LLVM 20, which is in ROCm 7.0 but not in ROCm 6.4, reads this version (clang's release notes); not tested |
 //! | kernel pack | ROCm 7.12 | rocm-systems, pull request 2622 of January 2026, which is in TheRock's tag therock-7.12 but not in therock-7.11 |
 //!
-//! For all other forms, no minimum is known. No vendor's loader reads offload binaries.
+//! No minimum is known for any other form. No vendor's loader reads offload binaries.
 
 use core::fmt;
 
@@ -29,18 +29,18 @@ pub enum Form {
     Kpack,
 }
 
-/// A version that no loader has, in the format of `cuDriverGetVersion`.
+/// A version higher than any loader's, in the format of `cuDriverGetVersion`.
 const NEVER: u32 = u32::MAX;
 
-/// An image's requirements on its loader, apart from its code.
+/// An image's requirements on its loader, other than those of its code.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Needs {
     /// The form in which the container stores the image.
     pub form: Form,
     /// The version of the CUDA toolkit that wrote the image, times ten, if the image is a cubin
-    /// that contains the version.
+    /// that records it.
     pub toolkit: Option<u32>,
-    /// The part that ROCm's loaders need and the code object lacks, if such a part is known.
+    /// A part that ROCm's loaders need but the code object lacks, if one is known.
     pub lacks: Option<&'static str>,
 }
 
@@ -48,7 +48,7 @@ impl Needs {
     /// Returns the minimum CUDA driver, in the format of `cuDriverGetVersion`; 0 if any driver is
     /// enough.
     ///
-    /// Since CUDA 11, a driver runs machine code from all toolkits with its major version; an older
+    /// Since CUDA 11, a driver runs machine code from all toolkits of its major version; an older
     /// driver runs machine code only from its own version. Source: NVIDIA's "CUDA Compatibility"
     /// (release 590), "Minor Version Compatibility".
     #[inline]
@@ -61,7 +61,7 @@ impl Needs {
         of_form.max(of_toolkit)
     }
 
-    /// Returns the minimum ROCm, in the same format: 6020 for 6.2, and 0 if any version is enough.
+    /// Returns the minimum ROCm version in CUDA's format: 6020 for 6.2, and 0 if any is enough.
     #[inline]
     pub(crate) fn rocm(self) -> u32 {
         match self.form {

@@ -10,7 +10,7 @@
 //! | target triple | `<arch>-<vendor>-<os>[-<env>]`; fields may be empty, omitted, or in a different position | LLVM's Triple, 22.1.8 |
 //! | target ID | `<processor>(:<feature>(+\|-))*`; each feature once, in any order; the canonical form has them in alphabetical order | LLVM's AMDGPUUsage; clang 22.1.8 |
 //! | processor | letters, digits, `-`, `_`: `gfx90a`, `gfx9-4-generic`, an alias (`fiji`), `amdgcnspirv` | the table in [`amdgpu`] |
-//! | feature | `sramecc` or `xnack`, if the processor supports it | the same |
+//! | feature | `sramecc` or `xnack`, if the processor supports it | the same table |
 //! | NVIDIA architecture | `(sm\|compute)_<major><minor>[a\|f]`; `minor` is the last digit | CUDA programming guide, CUDA 13 |
 //!
 //! A bundle entry ID, `<offload kind>-<arch>-<vendor>-<os>-<env>[-<target id>]`, combines a target
@@ -41,21 +41,21 @@ pub use triple::TargetTriple;
 use alloc::string::String;
 use core::fmt;
 
-/// The vendor of a device. The vendor determines the device's targets, images, tools and driver.
-/// The CPU counts as a vendor.
+/// The vendor of a device, which determines the device's targets, images, tools and driver. The CPU
+/// counts as a vendor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Vendor {
     /// AMD's GPUs: code objects, which the HIP runtime loads.
     Amd,
     /// NVIDIA's GPUs: cubins and PTX, which the CUDA driver loads.
     Nvidia,
-    /// GPUs whose drivers compile SPIR-V, mainly Intel's GPUs. OpenCL runtimes load the SPIR-V.
+    /// GPUs whose drivers compile SPIR-V, mainly Intel's: SPIR-V, which OpenCL runtimes load.
     Intel,
     /// The CPU: shared objects, which the program loads.
     Cpu,
 }
 
-/// The properties of a vendor. Each vendor's file defines them.
+/// A vendor's properties, defined in the vendor's own file.
 struct Row {
     name: &'static str,
     driver: &'static str,
@@ -109,14 +109,14 @@ impl Vendor {
         Self::ALL.into_iter().find(|vendor| vendor.driver() == name)
     }
 
-    /// Returns the name of the driver that runs the code, as used in names of devices: `hip`,
-    /// `cuda`, `opencl`, `cpu`.
+    /// Returns the name of the driver that runs the code, as used in device names: `hip`, `cuda`,
+    /// `opencl`, `cpu`.
     pub const fn driver(self) -> &'static str {
         self.row().driver
     }
 
-    /// Returns the offload kind of the code in containers: `hip` or `cuda`; for the CPU, which has
-    /// no offload kind, `cpu`. clang 22.1.8 gives SPIR-V from HIP sources the kind `hip`.
+    /// Returns the offload kind of the code in containers: `hip` or `cuda`, or `cpu` for the CPU,
+    /// which has no offload kind. clang 22.1.8 gives SPIR-V from HIP sources the kind `hip`.
     pub const fn offload_kind(self) -> &'static str {
         self.row().offload_kind
     }
@@ -146,7 +146,7 @@ impl Vendor {
         self.row().triple.is_some()
     }
 
-    /// Whether host code can launch kernels with `<<<...>>>`: compilers turn a launch into calls of
+    /// Whether host code can launch kernels with `<<<...>>>`, which compilers turn into calls to
     /// functions that the vendor's runtime must provide.
     pub const fn has_launch_syntax(self) -> bool {
         matches!(self, Vendor::Amd | Vendor::Nvidia)
@@ -249,8 +249,8 @@ impl<'a> OffloadArch<'a> {
         }
     }
 
-    /// Returns the target triple of the code; `None` for the CPU, which has the host program's
-    /// triple.
+    /// Returns the target triple of the code; `None` for the CPU, whose code uses the host
+    /// program's triple.
     pub fn triple(&self) -> Option<&'static str> {
         match self {
             OffloadArch::Amdgpu(id) => Some(id.triple()),
@@ -258,8 +258,7 @@ impl<'a> OffloadArch<'a> {
         }
     }
 
-    /// Returns the extension of a file with an image for the target: `hsaco`, `cubin`, `ptx`,
-    /// `spv`, `so`.
+    /// Returns the file extension of an image for the target: `hsaco`, `cubin`, `ptx`, `spv`, `so`.
     pub fn extension(&self) -> &'static str {
         match self {
             OffloadArch::Amdgpu(_) => "hsaco",
@@ -282,7 +281,7 @@ impl<'a> OffloadArch<'a> {
         }
     }
 
-    /// Returns the NVIDIA architecture, if the target is an NVIDIA architecture.
+    /// Returns the NVIDIA architecture, if the target is one.
     pub fn nvidia(&self) -> Option<NvidiaArch> {
         match self {
             OffloadArch::Nvidia(arch) => Some(*arch),
@@ -290,8 +289,8 @@ impl<'a> OffloadArch<'a> {
         }
     }
 
-    /// Whether two different targets may fit the same device ([`TargetId::conflicts_with`]). Such
-    /// targets must not be built together.
+    /// Whether two different targets may fit the same device ([`TargetId::conflicts_with`]). If so,
+    /// they must not be built together.
     #[inline]
     pub fn conflicts_with(&self, other: &OffloadArch<'_>) -> bool {
         self.target_id().zip(other.target_id()).is_some_and(|(id, other)| id.conflicts_with(&other))
@@ -331,7 +330,7 @@ enum Parts {
 impl Target {
     /// Reads a target in any spelling, like [`OffloadArch::parse`].
     ///
-    /// Returns an error if the target is malformed. The compiler decides which targets exist.
+    /// Returns an error only for malformed targets, because the compiler decides which ones exist.
     #[inline]
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let arch = OffloadArch::parse(text)?;

@@ -19,9 +19,9 @@ pub(super) const VENDOR: Row = Row {
     is_triple: |triple| triple.arch.starts_with("nvptx"),
 };
 
-/// The alignment in bytes that the start of a kernel's arguments has on every NVIDIA GPU. The start
-/// address differs between architectures. If a parameter needs a larger alignment, ptxas therefore
-/// gives the parameter different offsets for sm_80 and sm_90 (CUDA 13.0).
+/// The alignment in bytes of the start of a kernel's arguments on every NVIDIA GPU. The start
+/// address differs between architectures, so ptxas gives a parameter that needs a larger alignment
+/// different offsets for sm_80 and sm_90 (CUDA 13.0).
 pub const NVIDIA_PARAMETERS_ALIGN: u64 = 16;
 
 /// Whether an architecture name means machine code or PTX.
@@ -73,12 +73,11 @@ struct Known {
     /// Directives: .target".
     introduced: PtxVersion,
     /// The lowest PTX ISA version in which clang's backend supports the architecture. Builds
-    /// request a low version, because drivers refuse PTX that is newer than the driver. Checked
-    /// with clang 22.1.8, and ptxas 13.5 and 12.9.
+    /// request a low version, because drivers refuse PTX that is newer than they are. Checked with
+    /// clang 22.1.8, and ptxas 13.5 and 12.9.
     lowest_ptx: PtxVersion,
-    /// The first version of clang that offload-build supports and that compiles for the
-    /// architecture. Debian's clang 15, 16, 19 and 22 were tried; the number 20 comes from LLVM's
-    /// release branch.
+    /// The first version of clang supported by offload-build that compiles for the architecture.
+    /// Debian's clang 15, 16, 19 and 22 were tried; the number 20 comes from LLVM's release branch.
     first_clang: u32,
 }
 
@@ -158,16 +157,16 @@ const PTX_OF_DRIVERS: &[(PtxVersion, u32)] = &[
     (PtxVersion::new(9, 5), 13050),
 ];
 
-/// The PTX ISA versions that introduced the suffixes. `sm_90a` was the first name with `a`;
-/// `sm_100f`, in CUDA 12.9, was the first name with `f`.
+/// The PTX ISA versions that introduced the suffixes. `sm_90a` was the first name with `a`, and
+/// `sm_100f`, in CUDA 12.9, the first with `f`.
 const FIRST_ARCH_SPECIFIC: PtxVersion = PtxVersion::new(8, 0);
 const FIRST_FAMILY_SPECIFIC: PtxVersion = PtxVersion::new(8, 8);
 
 /// The first version of clang that compiles for `sm_90a`, the first architecture with a suffix.
 const FIRST_CLANG_WITH_SUFFIX: u32 = 18;
 
-/// A compute capability that was renamed: its name in CUDA 12.8 and 12.9, and its name since
-/// CUDA 13. Source: PTX ISA 9.1, target notes: "Renamed to sm_110a from PTX ISA version 9.0".
+/// A renamed compute capability: its name in CUDA 12.8 and 12.9, and its name since CUDA 13.
+/// Source: PTX ISA 9.1, target notes: "Renamed to sm_110a from PTX ISA version 9.0".
 const RENAMED: ((u32, u32), (u32, u32)) = ((10, 1), (11, 0));
 
 /// The compute capabilities of Tegra GPUs, from the column "Jetson" on NVIDIA's pages "CUDA GPU
@@ -191,8 +190,8 @@ impl NvidiaArch {
         text.starts_with("sm_") || text.starts_with("compute_")
     }
 
-    /// Parses a name like [`NvidiaArch::parse`], but returns only a position and a reason as the
-    /// error. Needs no allocation and works in constants.
+    /// Like [`NvidiaArch::parse`], but the error is only a position and a reason, so this function
+    /// needs no allocation and works in constants.
     #[inline]
     pub(crate) const fn check(text: &str) -> Result<Self, (usize, &'static str)> {
         let (code, at, rest) = match text.as_bytes() {
@@ -209,8 +208,7 @@ impl NvidiaArch {
         };
         let (mut digits, mut number) = (0, 0);
         while digits < rest.len() && rest[digits].is_ascii_digit() {
-            // The value of a number with too many digits does not matter, because such a number is
-            // refused below.
+            // Numbers with too many digits are refused below, so their value does not matter.
             number = (number % 100) * 10 + (rest[digits] - b'0') as u32;
             digits += 1;
         }
@@ -310,9 +308,9 @@ impl NvidiaArch {
     }
 
     /// Whether a device of compute capability `major.minor` runs code for the family (suffix `f`)
-    /// of `self`. This is so if the major numbers are equal, and the device's minor number is not
-    /// lower. Compute capability 10.1, the old name of 11.0, belongs to the family of 11.0. ptxas
-    /// 13.5 accepts PTX for `sm_XYf` for exactly these devices.
+    /// of `self`. This is the case if the major numbers are equal and the device's minor number is
+    /// not lower. Compute capability 10.1, the old name of 11.0, belongs to the family of 11.0.
+    /// ptxas 13.5 accepts PTX for `sm_XYf` for exactly these devices.
     pub fn family_has(&self, major: u32, minor: u32) -> bool {
         let is_renamed = [(self.major, self.minor), (major, minor)].contains(&RENAMED.0);
         self.is_own_of(major, minor) || (!is_renamed && self.major == major && self.minor <= minor)
@@ -362,8 +360,8 @@ impl PtxVersion {
     }
 
     /// Returns the first CUDA driver that compiles PTX of this version, in the format of
-    /// `cuDriverGetVersion`: 12080 for CUDA 12.8. For versions that are newer than the release
-    /// history, assumes the rule of 9.x: PTX ISA n.m came with CUDA (n+4).m.
+    /// `cuDriverGetVersion`: 12080 for CUDA 12.8. For versions newer than the release history,
+    /// assumes the rule of 9.x: PTX ISA n.m came with CUDA (n+4).m.
     #[inline]
     pub(crate) fn first_driver(&self) -> u32 {
         match PTX_OF_DRIVERS.iter().find(|(version, _)| version >= self) {
@@ -376,8 +374,8 @@ impl PtxVersion {
         }
     }
 
-    /// Returns the newest version that a CUDA driver compiles; `None` for drivers that are older
-    /// than the release history. `driver` is in the format of `cuDriverGetVersion`.
+    /// Returns the newest version that a CUDA driver compiles; `None` for drivers older than the
+    /// release history. `driver` is in the format of `cuDriverGetVersion`.
     #[inline]
     pub(crate) fn newest_for(driver: u32) -> Option<Self> {
         let known = PTX_OF_DRIVERS.iter().rfind(|(_, first)| *first <= driver);

@@ -3,8 +3,8 @@
 use alloc::string::{String, ToString};
 use core::fmt;
 
-/// A name that does not follow its grammar. Contains the name, the position of the wrong part, and
-/// what was expected there.
+/// The error for a name that does not follow its grammar: the name, the position of the wrong part,
+/// and what was expected there.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ParseError {
     text: String,
@@ -17,7 +17,7 @@ impl ParseError {
         Self { text: text.to_string(), position, reason }
     }
 
-    /// Returns the offset in bytes of the wrong part, from the start of the name.
+    /// Returns the byte offset of the wrong part in the name.
     pub fn position(&self) -> usize {
         self.position
     }
@@ -33,8 +33,8 @@ impl fmt::Display for ParseError {
     }
 }
 
-/// Prints the same text as `Display`, because Rust uses `Debug` to print an error that `main`
-/// returns.
+/// Prints the same text as `Display`, because Rust prints an error returned from `main` with
+/// `Debug`.
 impl fmt::Debug for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -48,8 +48,8 @@ mod tests {
     use super::*;
     use alloc::format;
 
-    /// Checks that `Debug` prints the message, because Rust uses `Debug` to print an error that
-    /// `main` returns.
+    /// Checks that `Debug` prints the message, because Rust prints an error returned from `main`
+    /// with `Debug`.
     #[test]
     fn debug_is_the_message() {
         let error = ParseError::new("sm_9O", 4, "expected a digit");

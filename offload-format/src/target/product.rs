@@ -1,15 +1,14 @@
-//! The targets of GPUs by the product names that shops and drivers use.
+//! GPU targets by product name, as shops and drivers write it.
 //!
 //! Sources: NVIDIA's pages "CUDA GPU Compute Capability" and "Legacy CUDA GPU Compute Capability"
 //! (developer.nvidia.com/cuda-gpus, CUDA 13); the column "Example Products" of LLVM's AMDGPUUsage
-//! (LLVM 22); the tables of GPUs in ROCm's documentation (ROCm 7). Names that these sources lack
+//! (LLVM 22); the tables of GPUs in ROCm's documentation (ROCm 7). Names missing from these sources
 //! come from AMD's table of device IDs (GPUOpen's `device_info`), TheRock's list of targets, and
-//! the device names of drivers. The table has only a few Intel products. According to the tests of
-//! intel/llvm (2025), the chip DG2 (Arc A and Flex series) does not support `double`. The table
-//! starts at compute capability 5.0 and gfx900. The table is incomplete, because new products
-//! appear more often than new versions of this crate. For a missing product, write its target
-//! (`sm_89`, `gfx942`). Names that two different chips share (Radeon 840M, "Krackan Point") are
-//! omitted.
+//! the device names of drivers. According to the tests of intel/llvm (2025), the chip DG2 (Arc A
+//! and Flex series) does not support `double`. The table starts at compute capability 5.0 and
+//! gfx900, and lists only a few Intel products. It is incomplete, because new products appear more
+//! often than new versions of this crate. For a missing product, use its target (`sm_89`,
+//! `gfx942`). Names shared by two different chips (Radeon 840M, "Krackan Point") are omitted.
 //!
 //! The functions are `inline`, so programs that name no products do not compile them.
 
@@ -22,7 +21,7 @@ pub struct Product {
     /// `Instinct MI300X`.
     pub name: &'static str,
     /// The target: the processor (`gfx942`), the name of machine code for the product's compute
-    /// capability (`sm_89`), or `spirv64`, with the features that the product lacks
+    /// capability (`sm_89`), or `spirv64` with the features that the product lacks
     /// (`spirv64:float64-`).
     pub target: &'static str,
 }
@@ -386,7 +385,7 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
             "Radeon AI PRO R9600D",
         ],
     ),
-    // Intel's products. The devices of the first group have no `double`.
+    // Intel. The devices in the first group lack `double`.
     (
         "spirv64:float64-",
         &[
@@ -421,7 +420,7 @@ pub fn find(name: &str) -> Option<Product> {
     }
     for (target, names) in PRODUCTS {
         for name in *names {
-            // No key is longer than its name.
+            // A key is never longer than its name, so skip names that are too short.
             if name.len() >= wanted.len() && has_key(name, &wanted) {
                 return Some(Product { name, target });
             }
@@ -444,7 +443,7 @@ fn has_key(name: &str, key: &str) -> bool {
     rest.is_empty()
 }
 
-/// Words that are ignored when names are compared.
+/// Words ignored when comparing names.
 const WORDS: [&str; 34] = [
     "nvidia",
     "amd",
@@ -482,11 +481,11 @@ const WORDS: [&str; 34] = [
     "design",
 ];
 
-/// Words that are ignored at the start of a name even if no space follows, as in `geforcertx4090`.
+/// Words ignored at the start of a name even if no space follows, as in `geforcertx4090`.
 const PREFIXES: [&str; 7] = ["nvidia", "amd", "intel", "geforce", "tesla", "radeon", "instinct"];
 
-/// Returns the part of a name that identifies the product, in lower case: brands, memory sizes and
-/// similar words are removed.
+/// Returns the part of a name that identifies the product, in lower case and without brands, memory
+/// sizes and similar words.
 #[inline]
 fn key(name: &str) -> String {
     let mut text = String::new();
@@ -567,7 +566,7 @@ mod tests {
             ("NVIDIA B300 SXM6 AC", "sm_103"),
             ("NVIDIA Jetson Orin Nano Developer Kit", "sm_87"),
             ("Jetson AGX Thor Developer Kit", "sm_110"),
-            // The RTX 3050 A is not in the table. Its chip differs from the chip of the RTX 3050.
+            // The RTX 3050 A, which is not in the table, has a different chip than the RTX 3050.
             ("NVIDIA GeForce RTX 3050 A Laptop GPU", ""),
             ("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", "sm_120"),
             ("NVIDIA GB10", "sm_121"),

@@ -1,12 +1,12 @@
-//! The target that a misspelt name may mean.
+//! Suggests a target for a misspelt name.
 
 use super::{amdgpu, nvidia};
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 
-/// Returns the closest known target's name, with the features in `name`. At most two consecutive
-/// characters may differ. Returns `None` if no name is close enough.
+/// Returns the closest known target's name, followed by the features in `name`. At most two
+/// consecutive characters may differ. Returns `None` if no name is close enough.
 #[inline]
 pub fn similar(name: &str) -> Option<String> {
     let (name, features) = name.split_at(name.find(':').unwrap_or(name.len()));
@@ -33,9 +33,9 @@ pub fn similar(name: &str) -> Option<String> {
     (nearest.len() > features.len()).then_some(nearest)
 }
 
-/// Returns the distance of two names as a sort key. The key consists of the number of changed
-/// characters, the reversed position of the first change, and the distance of the letters in the
-/// alphabet (`b` is close to `a`).
+/// Returns the distance between two names as a sort key: the number of changed characters, the
+/// reversed position of the first change, and how far apart the letters are in the alphabet (`b` is
+/// close to `a`).
 #[inline]
 fn distance(a: &[u8], b: &[u8]) -> (usize, usize, u32) {
     let (mut start, mut a_end, mut b_end) = (0, a.len(), b.len());
@@ -51,7 +51,7 @@ fn distance(a: &[u8], b: &[u8]) -> (usize, usize, u32) {
         let are_letters = a[at].is_ascii_alphabetic() && b[at].is_ascii_alphabetic();
         letters += if are_letters { u32::from(a[at].abs_diff(b[at])) } else { 26 };
     }
-    // Names are less similar if the parts that differ are not empty and have different lengths.
+    // Names are less similar if the differing parts are not empty and differ in length.
     let is_other = a_end != b_end && a_end.min(b_end) > start;
     (a_end.max(b_end) - start + usize::from(is_other), usize::MAX - start, letters)
 }

@@ -35,8 +35,8 @@ impl Marker {
         Some(text.len() - rest.len())
     }
 
-    /// Finds the first line of this kind in `text`. Returns the offset of the line end before the
-    /// line, and the offset of the line's ID.
+    /// Finds the first line of this kind in `text`. Returns the offsets of the line end before the
+    /// line, and of the line's ID.
     pub(super) fn find(self, leader: CommentLeader, text: &[u8]) -> Option<(usize, usize)> {
         let line_ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
         line_ends

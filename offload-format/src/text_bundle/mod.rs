@@ -11,8 +11,8 @@
 //! | LF, comment leader, ` __CLANG_OFFLOAD_BUNDLE____END__ `, bundle entry ID, LF | the END line; the LF before it is not part of the payload |
 //!
 //! A line end is LF; a CR before the LF is part of the line. Text outside entries, and the ID in an
-//! END line, have no meaning. A payload ends at the first END line; START lines before that are
-//! part of the payload.
+//! END line, are ignored. A payload ends at the first END line; START lines before that are part of
+//! the payload.
 //!
 //! ```
 //! use offload_format::text_bundle::{CommentLeader, TextBundle, TextBundleBuilder};

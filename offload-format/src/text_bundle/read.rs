@@ -27,8 +27,8 @@ impl<'data> TextBundle<'data> {
         Ok(bundle)
     }
 
-    /// Returns the leader of the first START line in `data`; `None` if there is no such line, in
-    /// which case `data` is not a text bundle.
+    /// Returns the leader of the first START line in `data`; `None` if there is none, which means
+    /// that `data` is not a text bundle.
     pub fn detect(data: &[u8]) -> Option<CommentLeader> {
         let line_ends = data.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
         let is_start = |leader: &CommentLeader, at: usize| {

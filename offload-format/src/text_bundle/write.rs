@@ -9,9 +9,8 @@ use alloc::vec::Vec;
 
 /// Collects entries and lays out the text bundle that `clang-offload-bundler` 22 writes for them.
 ///
-/// The builder needs only the sizes of the payloads. Their bytes come from memory or from files
-/// when the [`Layout`] is written. If a payload contains an END line, every reader cuts the payload
-/// off there.
+/// The builder needs only the payloads' sizes: their bytes come from memory or files when the
+/// [`Layout`] is written. Readers cut a payload off at the first END line in it.
 #[derive(Debug, Clone)]
 pub struct TextBundleBuilder {
     leader: CommentLeader,
@@ -35,7 +34,7 @@ impl TextBundleBuilder {
         Ok(self)
     }
 
-    /// Returns the bundle as runs of bytes. Payload numbers are entry numbers, from 0.
+    /// Returns the bundle's layout. Payloads are numbered like the entries, from 0.
     pub fn layout(&self) -> Layout {
         let mut layout = Layout::new();
         for (index, (id, size)) in self.entries.iter().enumerate() {

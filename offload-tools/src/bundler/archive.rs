@@ -18,7 +18,7 @@ use std::path::Path;
 /// A member's name, and its content.
 type Member<'a> = (&'a [u8], &'a [u8]);
 
-/// Writes an archive for each target, with the members' code objects that fit this target.
+/// Writes one archive per target, with the members' code objects that fit the target.
 pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     let requested = targets::check(options, Work::Unbundle)?;
     let settings = Settings::read(options);
@@ -103,8 +103,8 @@ fn of_member(error: &Error, members: &[Member<'_>], path: &OsStr) -> Failure {
     }
 }
 
-/// Returns the IDs of the entries in an uncompressed member. Returns none if the member is not a
-/// bundle or is damaged, because unbundling reports damage.
+/// Returns the entry IDs of an uncompressed member. Returns none if the member is not a bundle, or
+/// is damaged, because unbundling reports the damage.
 fn entry_ids(data: &[u8]) -> Vec<&str> {
     match (ObjectBundle::parse(data), Bundle::parse(data)) {
         (Ok(bundle), _) => bundle.entries().map(|entry| entry.id_str).collect(),
@@ -116,9 +116,9 @@ fn entry_ids(data: &[u8]) -> Vec<&str> {
 /// Checks that a member's target IDs may be in one bundle, as `-check-input-archive` requires.
 fn check((name, data): Member<'_>, path: &OsStr) -> Result<(), Failure> {
     let ids = entry_ids(data);
-    // The first check is that of LLVM 22: it compares only entries with the same kind and triple,
-    // and its message contains the entry IDs. The second check is that of LLVM's main branch: it
-    // also compares entries of different kinds, and its message contains the target IDs.
+    // The first check is LLVM 22's: it compares only entries with the same kind and triple, and its
+    // message contains the entry IDs. The second check is that of LLVM's main branch: it also
+    // compares entries of different kinds, and its message contains the target IDs.
     let conflict = Composition::find_conflict(ids.iter().copied());
     match conflict.or_else(|| Composition::find_conflict_across_kinds(ids)) {
         None => Ok(()),
@@ -131,7 +131,7 @@ fn check((name, data): Member<'_>, path: &OsStr) -> Result<(), Failure> {
     }
 }
 
-/// Prints the lines of `-verbose` and `-debug-only` about a member.
+/// Prints what `-verbose` and `-debug-only` print about a member.
 fn say(
     options: &Options,
     settings: &Settings,

@@ -17,7 +17,7 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
     let file_type = FileType::parse(&options.file_type)?;
     let output = &options.outputs[0];
     // The index of the host's input, or of the first input if none is for the host. If this input
-    // is an object, the output is the same object with the other inputs in additional sections.
+    // is an object, the output is a copy of it, with the other inputs in additional sections.
     let host = ids.iter().position(EntryId::is_host).unwrap_or(0);
     let is_object =
         file_type == FileType::Object && ObjectBundle::parse(inputs[host].bytes()).is_ok();
@@ -64,8 +64,8 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
     }
 }
 
-/// The advice if no target is for the host. The first input is then used as the host object, so a
-/// linked code object is an error there.
+/// The advice if no target is for the host. The first input is then used as the host object, so it
+/// must not be a linked code object.
 const NO_HOST: &str = "no target is for the host, so the first input must be an object file, to \
                        which the other inputs are added. To bundle code objects, begin with \
                        -targets=host-x86_64-unknown-linux-gnu-,... -input=/dev/null \

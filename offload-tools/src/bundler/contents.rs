@@ -19,7 +19,7 @@ pub(super) struct Contents<'a> {
     pub(super) groups: Vec<Group<'a>>,
 }
 
-/// The entries of one bundle, and the carrier that contains their bytes.
+/// The entries of one bundle, and the carrier that holds their bytes.
 #[derive(Debug)]
 pub(super) struct Group<'a> {
     pub(super) carrier: Carrier<'a>,
@@ -29,7 +29,7 @@ pub(super) struct Group<'a> {
 /// The source of the entries' bytes.
 #[derive(Debug)]
 pub(super) enum Carrier<'a> {
-    /// The input file, which contains the bytes without compression.
+    /// The input file, which stores the bytes uncompressed.
     Input(&'a Input),
     /// Decompressed bytes.
     Memory(Vec<u8>),
@@ -76,18 +76,18 @@ impl Carrier<'_> {
 pub(super) struct Entry {
     /// The bundle entry ID, as stored.
     pub(super) id: String,
-    /// The range of the code object in the carrier: offsets in bytes from the start.
+    /// The byte range of the code object in the carrier.
     pub(super) range: Range<u64>,
     /// Whether the entry is a placeholder for the host object that contains the bundle.
     pub(super) is_host_placeholder: bool,
 }
 
-/// Copies code objects out of a carrier. To decompress a compressed bundle in one pass, copy from
-/// it in the order of offsets.
+/// Copies code objects out of a carrier. To decompress a bundle in one pass, copy in the order of
+/// offsets.
 #[derive(Debug)]
 pub(super) struct Copier<'a> {
     carrier: &'a Carrier<'a>,
-    /// The decompressor of a compressed bundle, and its position in decompressed bytes.
+    /// The decompressor of a compressed bundle, and its position in the decompressed bytes.
     stream: Option<(Decompressor<'a>, u64)>,
 }
 
@@ -152,7 +152,7 @@ impl<'a> Copier<'a> {
 /// Otherwise the bundle is decompressed while the outputs are written.
 const WORTH_A_BUFFER: u64 = 4 << 20;
 
-/// The number of bytes that are decompressed at a time.
+/// How many bytes to decompress at a time.
 const BUFFER: usize = 1 << 20;
 
 impl<'a> Contents<'a> {
@@ -268,7 +268,7 @@ fn binary(bundle: &Bundle<'_>, at: u64) -> Vec<Entry> {
     bundle.entries().map(|found| entry(&found, at)).collect()
 }
 
-/// Returns a code object's entry, for a bundle that starts at offset `at`.
+/// Converts an entry of a bundle that starts at offset `at`.
 fn entry(found: &bundle::Entry<'_>, at: u64) -> Entry {
     let start = at + found.offset;
     let range = start..start + found.code_object.len() as u64;

@@ -9,7 +9,7 @@ use std::io;
 #[derive(Debug)]
 pub(super) struct Failure {
     message: String,
-    /// Details or advice from this tool, which LLVM's message does not contain.
+    /// Details or advice that this tool adds to LLVM's message.
     hint: Option<String>,
 }
 

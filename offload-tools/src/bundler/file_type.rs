@@ -11,7 +11,7 @@ pub(super) const ARCHIVE: &str = "a";
 pub(super) enum FileType {
     /// A text bundle: entries between comment lines.
     Text(CommentLeader),
-    /// A bundle in the binary form.
+    /// A binary bundle.
     Binary,
     /// Sections of a host object, or a binary bundle if there is no host object.
     Object,

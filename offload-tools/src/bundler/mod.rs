@@ -1,8 +1,8 @@
 //! `clang-offload-bundler`: a drop-in for the tool of that name in LLVM 22.
 //!
-//! Options, messages, exit statuses and bytes are the same as LLVM's. docs/llvm-differences.md in
-//! the repository lists each difference with its reason. A run of the tool uses these source files
-//! in this order:
+//! Options, messages, exit statuses and output bytes match LLVM's, except for the differences that
+//! docs/llvm-differences.md in the repository lists and explains. A run of the tool uses these
+//! source files in this order:
 //!
 //! | file | does |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! The command lines of `llvm-objcopy` that LLVM's tool runs for objects. This tool does that work
-//! itself, and prints the commands only for `-###`.
+//! The `llvm-objcopy` commands that LLVM's tool runs for objects. This tool does that work itself,
+//! and prints the commands only for `-###`.
 
 use super::Options;
 use offload_format::bundle::EntryId;
@@ -26,7 +26,7 @@ pub(super) fn print_bundle(options: &Options, ids: &[EntryId<'_>], host: usize, 
     print(&words);
 }
 
-/// Prints the command that removes the sections of the bundle's entries from an object.
+/// Prints the command that removes the bundle's sections from an object.
 pub(super) fn print_strip(options: &Options, input: &OsStr) {
     let remove = format!("--remove-section={SECTION_PREFIX}.*");
     print(&[

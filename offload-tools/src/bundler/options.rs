@@ -1,4 +1,4 @@
-//! The command line.
+//! Reads the command line, and decides what to do.
 
 use super::{Failure, file_type};
 use crate::llvm_args::{Grammar, Parsed, Spec, Value, flag, option};
@@ -15,7 +15,7 @@ pub(super) enum Work {
 /// The options of the command line.
 #[derive(Debug)]
 pub(super) struct Options {
-    /// The name with which the tool was called.
+    /// The name by which the tool was called.
     pub(super) program: String,
     /// The name of the file type, not yet checked.
     pub(super) file_type: String,

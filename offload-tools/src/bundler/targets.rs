@@ -40,8 +40,8 @@ pub(super) fn check(options: &Options, work: Work) -> Result<Vec<EntryId<'_>>, F
 }
 
 /// Whether the target ID is in the position of the triple's environment:
-/// `openmp-amdgcn-amd-amdhsa-gfx906`. LLVM stopped reading this example as gfx906 in 2025. This
-/// tool continues to do so, because build systems and files contain such targets.
+/// `openmp-amdgcn-amd-amdhsa-gfx906`. LLVM stopped reading this example as gfx906 in 2025, but this
+/// tool still does, because build systems and files contain such targets.
 fn is_without_environment(target: &str, id: &EntryId<'_>) -> bool {
     let environment = target.split('-').nth(4).unwrap_or("");
     !environment.is_empty() && id.triple().env.is_empty() && id.target().starts_with(environment)

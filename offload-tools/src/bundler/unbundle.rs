@@ -15,9 +15,8 @@ use std::thread;
 
 /// Writes the code object for each target to its output.
 ///
-/// Goes through the entries in file order, and assigns each entry to the first compatible target
-/// without an entry. If no entry fits a target, the outputs of the other targets are written
-/// nevertheless.
+/// Assigns each entry, in file order, to the first compatible target that has no entry yet. Even if
+/// no entry fits a target, the outputs of the other targets are written.
 pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     let requested = targets::check(options, Work::Unbundle)?;
     let settings = Settings::read(options);
@@ -51,9 +50,9 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Matches the entries of a group with the targets in `unserved`, and removes those targets.
-/// Returns the matching entries, each with its target's index in `requested`. An entry with an
-/// invalid ID ends the search. In that case, also returns a failure.
+/// Matches a group's entries with the targets in `unserved`, and removes each matched target.
+/// Returns the matching entries, each with its target's index in `requested`. If an entry has an
+/// invalid ID, stops the search and also returns a failure.
 fn find<'a>(
     options: &Options,
     group: &'a Group<'_>,
@@ -134,7 +133,7 @@ fn missing(requested: &[EntryId<'_>], missing: &[usize]) -> Failure {
     Failure::new(format!("Can't find bundles for {list}"))
 }
 
-/// Writes the entries in `found`, each to the output of its target.
+/// Writes each entry in `found` to its target's output.
 fn extract(
     options: &Options,
     group: &Group<'_>,

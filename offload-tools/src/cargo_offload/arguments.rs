@@ -38,8 +38,8 @@ pub enum Command {
     Help,
     /// `test`.
     Test(Asked),
-    /// `run PROGRAM ARGUMENTS`, which starts a test program. Users do not need this command:
-    /// `cargo offload` makes Cargo use it.
+    /// `run PROGRAM ARGUMENTS`, which starts a test program. Not meant for users: `cargo offload`
+    /// configures Cargo to run this command.
     Run(Vec<OsString>),
 }
 
@@ -48,11 +48,10 @@ pub enum Command {
 pub struct Asked {
     /// The kinds of checks, without duplicates.
     pub checks: Vec<Check>,
-    /// The number of orders of blocks and threads in which to run each test program; 0 for no such
-    /// runs.
+    /// In how many orders of blocks and threads to run each test program; 0 to skip these runs.
     pub orders: u32,
-    /// The numbers of lanes in a warp. Each number has separate runs. If the list is empty, the
-    /// environment decides.
+    /// Numbers of lanes in a warp, each with separate runs. If the list is empty, the environment
+    /// decides.
     pub lanes: Vec<u32>,
     /// The seed of the first random order.
     pub seed: u64,
@@ -138,8 +137,8 @@ impl Command {
     }
 }
 
-/// Returns the checks for these arguments of `--check`. Memory and undefined behaviour need only
-/// one run, because one image checks both.
+/// Returns the checks for these values of `--check`. Memory and undefined behaviour need only one
+/// run, because one image checks both.
 fn checks(kinds: &[String]) -> Result<Vec<Check>, Wrong> {
     let mut parts = Vec::new();
     for kind in kinds {

@@ -8,8 +8,8 @@
 //! | `report-A.PID`, `report-T.PID`, `report-U.PID` | sanitizers (`log_path`) | reports |
 //! | `orders` | the runner | order, process, package and path of each test program that fails in an order, separated by TABs |
 //!
-//! `offload-gpu/src/run/cpu/log.rs` describes the lines in `kernels`. These lines name the thread
-//! that launched the kernel, because Rust's test harness gives each test's thread the name of the
+//! `offload-gpu/src/run/cpu/log.rs` describes the lines in `kernels`. They include the name of the
+//! thread that launched the kernel, because Rust's test harness names each test's thread after the
 //! test.
 
 use super::symbols;
@@ -67,7 +67,7 @@ pub struct LaunchFindings {
     pub number: usize,
     /// The number of findings.
     pub findings: usize,
-    /// The addresses among the arguments, each with its parameter's number, counted from 1.
+    /// The arguments that are addresses, each with its parameter's number, counted from 1.
     pub addresses: Vec<(usize, u64)>,
 }
 
@@ -106,20 +106,19 @@ impl Log {
         &self.folder
     }
 
-    /// Returns the path of the file to which `offload_gpu::run` writes a line for each launched
-    /// kernel.
+    /// Returns the path of the file in which `offload_gpu::run` logs each launched kernel.
     pub fn kernels(&self) -> PathBuf {
         self.folder.join("kernels")
     }
 
-    /// Returns the start of the paths of a sanitizer's reports. `sanitizer` is the sanitizer's
-    /// letter: `A`, `T` or `U`.
+    /// Returns the common prefix of the paths of a sanitizer's reports. `sanitizer` is its letter:
+    /// `A`, `T` or `U`.
     pub fn reports(&self, sanitizer: &str) -> PathBuf {
         self.folder.join(format!("report-{sanitizer}"))
     }
 
-    /// Writes a line that states that the program runs in this process or, if `order` is set,
-    /// failed in that order.
+    /// Logs that the program runs in this process or, if `order` is set, that it failed in that
+    /// order.
     ///
     /// Returns a message if the folder cannot be written.
     pub fn add(&self, order: Option<Order>, program: &Program) -> Result<(), String> {

@@ -40,7 +40,7 @@ pub fn has(command: &str) -> bool {
     ["test", "t", "run"].contains(&command)
 }
 
-/// Runs `cargo offload test`, or the command with which Cargo starts a test program. `words`
+/// Runs `cargo offload test`, or the command that Cargo uses to start a test program. `words`
 /// contains the command's name, followed by its arguments.
 pub fn run(words: Vec<OsString>) -> ExitCode {
     let done = match Command::parse(words) {

@@ -1,4 +1,4 @@
-//! Finds the names of kernels' parameters. The build writes them into the indexes of packs.
+//! Finds the names of kernels' parameters in the packs' indexes, which the build writes.
 
 use offload_pack::pack_index::Index;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// The names of the parameters of each kernel, by the kernel's symbol.
+/// Each kernel's parameter names, keyed by the kernel's symbol.
 #[derive(Debug, Default)]
 pub struct ParameterNames(BTreeMap<String, Vec<String>>);
 
@@ -31,7 +31,7 @@ impl ParameterNames {
         files.sort();
         let mut names = Self::default();
         for (_, file) in files {
-            // An index with a different version is a leftover of an earlier build, so skip it.
+            // Skip an index with a different version, because an earlier build left it behind.
             let index = fs::read_to_string(file).ok().and_then(|text| Index::parse(&text).ok());
             if let Some(Index::Built(pack)) = index {
                 for kernel in pack.modules.into_iter().flat_map(|it| it.signatures.kernels) {

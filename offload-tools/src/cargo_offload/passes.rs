@@ -38,7 +38,7 @@ pub mod variables {
     pub const LOG: &str = "OFFLOAD_TEST_LOG";
     /// The check of the pass.
     pub const CHECK: &str = "OFFLOAD_TEST_CHECK";
-    /// The number of orders of blocks and threads in which to run a program.
+    /// In how many orders of blocks and threads to run a program.
     pub const ORDERS: &str = "OFFLOAD_TEST_ORDERS";
     /// The seed of the first random order.
     pub const SEED: &str = "OFFLOAD_TEST_SEED";
@@ -74,8 +74,8 @@ impl Pass {
         }
     }
 
-    /// Returns the name of the folder for the pass's logs. The sanitizer option `log_path` contains
-    /// the name, and a comma would end the option. So the name contains no comma.
+    /// Returns the name of the folder for the pass's logs. It must not contain a comma, because it
+    /// is part of the sanitizer option `log_path`, which a comma would end.
     fn folder(self) -> String {
         let name = match self.kind {
             PassKind::Check(check) => check.name().replace(',', "-"),
@@ -107,7 +107,7 @@ pub struct PassFolders {
     target_folder: PathBuf,
     /// `target/offload-check`: the target folder of all checks, with the logs in `log`.
     folder: PathBuf,
-    /// The name of Cargo's environment variable for the runner: the program that starts test
+    /// The name of the environment variable that sets Cargo's runner: the program that starts test
     /// programs.
     runner: String,
 }
@@ -160,16 +160,16 @@ impl PassFolders {
         }
     }
 
-    /// Returns the folder in which programs of a pass write their logs.
+    /// Returns the folder for the logs of a pass's programs.
     pub fn folder(&self, pass: &Pass) -> PathBuf {
         self.folder.join("log").join(pass.folder())
     }
 }
 
-/// Locks a file beside a pass's folder until the returned file is closed. Without the lock, a
-/// second command in the same target folder would remove the logs. If the file system cannot lock
-/// files, the returned file is not locked. Returns `None` if the file cannot be created, or if a
-/// test of the same pass runs this command: the command would wait for itself.
+/// Locks a file beside a pass's folder until the returned file is closed, because a second command
+/// in the same target folder would otherwise remove the logs. If the file system cannot lock files,
+/// the returned file is not locked. Returns `None` if the file cannot be created, or if a test of
+/// the same pass runs this command, which would wait for itself.
 pub fn lock(folder: &Path) -> Option<File> {
     if env::var_os(variables::LOG).is_some() {
         return None;
@@ -191,7 +191,7 @@ pub fn lock(folder: &Path) -> Option<File> {
     Some(file)
 }
 
-/// Runs `cargo test`. Returns the exit status and the output of the test programs. Also prints this
+/// Runs `cargo test`. Returns the exit status and the output of the test programs, and prints that
 /// output if a test fails or the user requested test output.
 ///
 /// Returns a message if Cargo cannot be started.
@@ -208,8 +208,7 @@ pub fn run(
     }
     let this = env::current_exe()
         .map_err(|error| format!("cannot find the path of this program: {error}"))?;
-    // Cargo splits the value of its variable for the runner at spaces, so the path must not contain
-    // spaces.
+    // Cargo splits the value of its runner variable at spaces, so the path must not contain spaces.
     if this.to_string_lossy().contains(char::is_whitespace) {
         return Err(format!(
             "Cargo cannot start {}, because the path contains spaces. Move the program to a path \
@@ -224,8 +223,8 @@ pub fn run(
         .env(checks::variables::TIME_LIMIT, asked.time_limit.to_string())
         .env(checks::variables::LOG, log.kernels())
         .env(variables::LOG, log.folder());
-    // Keep the user's choice in `OFFLOAD_DEVICE`. If the choice is not the CPU, the pass may check
-    // nothing; the summary reports that.
+    // Respect the user's `OFFLOAD_DEVICE`. If it is not the CPU, the pass may check nothing, which
+    // the summary reports.
     if env::var_os("OFFLOAD_DEVICE").is_none() {
         command.env("OFFLOAD_DEVICE", "cpu");
     }

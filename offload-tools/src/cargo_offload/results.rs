@@ -17,9 +17,9 @@ pub struct Results {
 /// A program that ended before finishing its tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Died {
-    /// The number of the program's tests.
+    /// How many tests the program has.
     pub tests: usize,
-    /// The number of tests with a result.
+    /// How many tests have a result.
     pub ended: usize,
 }
 
@@ -65,8 +65,8 @@ impl Results {
     }
 }
 
-/// Returns the number of tests that have a result in this line. The line is `test sums ... ok` or,
-/// with `--quiet`, contains one letter for each test.
+/// Returns how many tests have a result in this line, which is `test sums ... ok` or, with
+/// `--quiet`, has one letter per test.
 fn ended(line: &str) -> usize {
     if let Some((_, result)) = line.strip_prefix("test ").and_then(|test| test.rsplit_once(" ... "))
     {

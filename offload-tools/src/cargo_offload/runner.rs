@@ -1,4 +1,4 @@
-//! The program that Cargo starts instead of a test program: `cargo-offload run PROGRAM ARGUMENTS`.
+//! The command that Cargo runs instead of a test program: `cargo-offload run PROGRAM ARGUMENTS`.
 
 use super::interrupt;
 use super::log::{Log, Program};
@@ -21,8 +21,8 @@ pub fn run(words: &[OsString]) -> Result<ExitCode, String> {
     let log = Log::of_runner(&env::var_os(variables::LOG).ok_or(usage)?);
     let program = Path::new(program);
     let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
-    // A program that runs only once replaces this process, so the log contains this process's
-    // number.
+    // A program that runs only once replaces this process and so keeps its process ID, which is
+    // logged.
     log.add(None, &Program { process: process::id(), package, path: program.to_owned() })?;
     let number = |name| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     if let Some(count) = number(variables::ORDERS) {
@@ -50,8 +50,8 @@ fn plain(program: &Path, arguments: &[OsString]) -> Command {
     command
 }
 
-/// Returns the description in a program's first image that performs this check. Returns `None` if
-/// no image does.
+/// Returns the description from a program's first image that performs this check, or `None` if no
+/// image does.
 ///
 /// Returns a message if the program cannot be read.
 fn checked_image(program: &Path, check: Check) -> Result<Option<CheckedImage>, String> {
@@ -85,7 +85,7 @@ fn put_before(image: &CheckedImage, log: &Log, command: &mut Command) {
             env::var(name).map_or_else(|_| String::new(), |options| format!(":{options}"));
         // Two sanitizer runtimes in one program need separate files.
         let report = log.reports(&name[..1]).display().to_string();
-        // `%M` is the image and the offset in it, which `symbols` reads.
+        // `%M` prints the image and the offset in it, which `symbols` parses.
         let frames = "stack_trace_format='    #%n %p %F %L %M'";
         command
             .env(name, format!("{options}{own}:{frames}:log_path='{report}'{symbolizer}{of_user}"));
@@ -93,8 +93,8 @@ fn put_before(image: &CheckedImage, log: &Log, command: &mut Command) {
 }
 
 /// Preloads libraries into the program, before the user's libraries. The loader splits `LD_PRELOAD`
-/// at spaces. So if a library's path contains a space, `LD_PRELOAD` contains only the file's name,
-/// and the loader finds the folder in `LD_LIBRARY_PATH`, which it splits only at colons.
+/// at spaces but `LD_LIBRARY_PATH` only at colons, so a library whose path contains a space goes
+/// into `LD_PRELOAD` by file name, and its folder into `LD_LIBRARY_PATH`.
 fn preload(libraries: &[PathBuf], command: &mut Command) {
     let (mut names, mut folders) = (Vec::new(), Vec::new());
     for library in libraries {
@@ -115,8 +115,8 @@ fn preload(libraries: &[PathBuf], command: &mut Command) {
     }
 }
 
-/// Compiles a library that removes `LD_PRELOAD` from the environment when it is loaded, so that
-/// child processes of the program do not load the sanitizer. Returns `None` if no C compiler works.
+/// Compiles a library whose constructor removes `LD_PRELOAD` from the environment, so that child
+/// processes of the program do not load the sanitizer. Returns `None` if no C compiler works.
 fn for_one_process(folder: &Path) -> Option<PathBuf> {
     const SOURCE: &str = "#include <stdlib.h>\n\
         __attribute__((constructor)) static void offload_for_one_process(void) { unsetenv(\"LD_PRELOAD\"); }\n";
@@ -124,8 +124,8 @@ fn for_one_process(folder: &Path) -> Option<PathBuf> {
     if library.exists() {
         return Some(library);
     }
-    // Programs of several packages may start at the same time, so each process writes files with
-    // different names.
+    // Programs of several packages may start at the same time, so the file names contain the
+    // process ID.
     let (source, own) = (
         folder.join(format!("{}-source.c", process::id())),
         folder.join(format!("{}-own.so", process::id())),

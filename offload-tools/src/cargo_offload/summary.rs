@@ -21,7 +21,7 @@ pub struct Summary {
     /// The launched kernels, without duplicates.
     kernels: BTreeSet<String>,
     findings: Vec<PassFinding>,
-    /// The reasons why findings may be missing.
+    /// Why findings may be missing.
     failures: BTreeSet<String>,
     /// Kernels that were launched from images without checks.
     unchecked: BTreeSet<String>,
@@ -74,15 +74,15 @@ impl Summary {
         }
         self.failures.extend(lost(&found, &entries));
         if pass.kind == PassKind::Check(Check::Undefined) {
-            // The image also checks memory accesses, but its reports about them name no kernel, so
-            // drop those reports.
+            // The image also checks memory accesses. Drop its reports about them, because they name
+            // no kernel.
             found.retain(|finding| finding.kernel.is_some());
         }
         let late = entries.endless.iter();
         found.extend(late.map(|(process, number, place)| endless(*process, *number, place)));
         for finding in &mut found {
             // ThreadSanitizer shortens names, so take the name from the launch. The first launch in
-            // the list is that of the later access.
+            // the list contains the later access.
             let first = finding.launches.first();
             let launch = entries
                 .launched
@@ -130,8 +130,8 @@ impl Summary {
         }
     }
 
-    /// Whether findings may be missing. If there are findings, programs that ended early do not
-    /// count.
+    /// Whether findings may be missing. Programs that ended early count only if there are no
+    /// findings.
     fn is_incomplete(&self) -> bool {
         !self.failures.is_empty() || (self.findings.is_empty() && !self.died.is_empty())
     }
@@ -222,7 +222,7 @@ impl PassFinding {
     }
 }
 
-/// Returns a symbol's name as in the source.
+/// Demangles a kernel's symbol.
 fn readable(symbol: &str) -> String {
     let options = DemangleOptions::new().no_params().no_return_type();
     let demangled =
@@ -230,8 +230,8 @@ fn readable(symbol: &str) -> String {
     demangled.unwrap_or_else(|| symbol.to_owned())
 }
 
-/// Whether two findings are the same error: the same kind in the same kernel at the same lines. The
-/// threads may differ.
+/// Whether two findings describe the same error: the same kind in the same kernel at the same
+/// lines, in whichever threads.
 fn is_same(one: &Finding, other: &Finding) -> bool {
     let lines = |finding: &Finding| {
         finding.places.iter().map(|place| place.line.clone()).collect::<BTreeSet<_>>()
@@ -249,9 +249,9 @@ fn endless(process: u32, number: usize, place: &str) -> Finding {
     }
 }
 
-/// Returns the parameter that points to the memory of the finding's access: `parameter 2, x, of
-/// 4,000 bytes: read at offset 4,000`. If several parameters point to that memory, in one launch or
-/// in several, returns them all.
+/// Describes the parameter that points to the accessed memory: `parameter 2, x, of 4,000 bytes:
+/// read at offset 4,000`. If several parameters of one or several launches point to that memory,
+/// lists them all.
 fn parameter(finding: &Finding, entries: &Entries, names: &ParameterNames) -> Option<String> {
     let access = finding.access?;
     let launches = entries.found.iter().filter(|launch| {
@@ -279,8 +279,8 @@ fn parameter(finding: &Finding, entries: &Entries, names: &ParameterNames) -> Op
     ))
 }
 
-/// Returns the names of the threads that launched the finding's kernel. The harness gives each
-/// test's thread the name of the test.
+/// Returns the names of the threads that launched the finding's kernel. The test harness names each
+/// test's thread after the test.
 fn tests_of(finding: &Finding, entries: &Entries) -> BTreeSet<String> {
     let launches = entries.launched.iter().filter(|launch| {
         launch.process == finding.process && finding.launches.contains(&launch.number)
@@ -289,8 +289,7 @@ fn tests_of(finding: &Finding, entries: &Entries) -> BTreeSet<String> {
     names.filter(|name| !name.is_empty() && name != "main").collect()
 }
 
-/// Returns a message for each kernel for which a process counted more findings than its reports
-/// contain.
+/// Returns a message for each kernel whose process counted more findings than its reports contain.
 fn lost(found: &[Finding], entries: &Entries) -> Vec<String> {
     let mut counted: BTreeMap<(u32, usize), usize> = BTreeMap::new();
     for launch in &entries.found {
@@ -317,8 +316,8 @@ fn lost(found: &[Finding], entries: &Entries) -> Vec<String> {
     messages
 }
 
-/// Returns a command that reproduces the finding. If the tests that may have caused the finding are
-/// known, the command runs only one of them.
+/// Returns a command that reproduces the finding. If it is known which tests may have caused the
+/// finding, the command runs only one of them.
 fn again(pass: Pass, asked: &Asked, finding: &Finding, entries: &Entries) -> String {
     let mut command = pass.command(asked);
     let of_process = |program: &&Program| program.process == finding.process;

@@ -1,18 +1,17 @@
 //! Finds the source lines of stack frames in images for the CPU.
 //!
-//! GCC's runtimes read line numbers only for images that are loaded before the first report. But
-//! frames also name the image and the offset in it. The log folder has a copy of each image, in
-//! which `addr2line` (binutils) finds the lines.
+//! GCC's runtimes read line numbers only for images loaded before the first report, but frames also
+//! name the image and the offset in it. The log folder has a copy of each image, in which
+//! `addr2line` (binutils) finds the lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-/// The start of the names of images in the log folder, from `OFFLOAD_CPU_LOG`: `kernels-HASH.so`.
+/// The prefix of images' names in the log folder, from `OFFLOAD_CPU_LOG`: `kernels-HASH.so`.
 const START: &str = "(kernels-";
 
-/// The innermost function and line at an offset in an image, followed by the functions and lines
-/// into which that function was inlined.
+/// The innermost function and line at an offset in an image, followed by those it was inlined into.
 type Lines = BTreeMap<(String, u64), Vec<(String, String)>>;
 
 /// Adds source lines to the frames in these texts, from the images in the folder. A frame whose
@@ -67,8 +66,8 @@ fn frame(line: &str) -> Option<ImageFrame<'_>> {
     })
 }
 
-/// Reads the output of addr2line. Each address is followed by pairs of lines: a function, and a
-/// place.
+/// Parses the output of addr2line, which prints each address and then pairs of lines: a function
+/// and a place.
 fn read(image: &str, output: &str, to: &mut Lines) {
     let (mut offset, mut function) = (None, None);
     for line in output.lines() {
@@ -100,7 +99,7 @@ fn replaced(text: &str, lines: &Lines) -> String {
             result += line;
             continue;
         };
-        // Each inlined function has a separate frame, with the same offset.
+        // The runtime prints a separate frame for each inlined function, with the same offset.
         if previous.as_ref() != Some(&key) {
             for (function, place) in places {
                 result += &format!("{start}in {function} {place} {end}\n");

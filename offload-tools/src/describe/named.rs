@@ -1,4 +1,4 @@
-//! Image properties that the rules of selection need.
+//! The image properties that selection needs.
 
 use offload_format::image::{CodeObjectHeader, ImageHeader};
 use offload_format::inventory::{Image, ImageKind};
@@ -6,9 +6,9 @@ use offload_format::select::{Candidate, Refusal};
 use offload_format::target::{ImageCode, Needs, PtxVersion};
 use std::borrow::Cow;
 
-/// An image as a candidate of `offload_format::select`. The image's header describes the code. If
-/// the header names no target, the image's names (target ID and triple) describe it. Creating a
-/// candidate decompresses nothing.
+/// An image as a candidate for `offload_format::select`. The image's header describes the code or,
+/// if the header names no target, the image's names (target ID and triple). Creating a candidate
+/// decompresses nothing.
 #[derive(Debug, Clone)]
 pub struct Named<'i> {
     /// The image; `None` if its file is closed.
@@ -100,7 +100,7 @@ impl<'i> Named<'i> {
             .or_ptx_version(self.ptx_version)
     }
 
-    /// Returns the candidate without its image, to be kept after the image's file is closed.
+    /// Detaches the candidate from its image, so that it can outlive the image's open file.
     pub fn detached<'d>(&self) -> Named<'d> {
         let owned = |text: &Option<Cow<'i, str>>| text.as_deref().map(|it| it.to_owned().into());
         let Self { ptx_version, header, known_kind, needs, .. } = *self;
@@ -109,7 +109,7 @@ impl<'i> Named<'i> {
         Named { image: None, label, target_id, triple, ptx_version, header, known_kind, needs }
     }
 
-    /// Returns a text about the image's processor, if this version does not know the processor.
+    /// Returns a message about the image's processor, if this version does not know it.
     pub fn unknown_processor(&self) -> Option<String> {
         let ImageCode::UnknownProcessor(number) = self.code() else { return None };
         Some(Refusal::<String>::UnknownProcessor(number).to_string())

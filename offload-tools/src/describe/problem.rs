@@ -1,10 +1,10 @@
-//! Texts for the problems of an inventory.
+//! Describes the problems in an inventory.
 
 use crate::text::{escaped, shortened};
 use offload_format::ErrorKind;
 use offload_format::inventory::{Place, Problem};
 
-/// Returns a place as the start of a message: `member a.o: section .hip_fatbin: `. Shortens names
+/// Formats a place as the start of a message: `member a.o: section .hip_fatbin: `. Shortens names
 /// to `width` characters, unless `width` is 0.
 pub fn place_text(place: &Place<'_>, width: usize) -> String {
     let mut out = String::new();

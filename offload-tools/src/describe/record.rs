@@ -26,7 +26,7 @@ pub struct ImageRecord {
     pub section: Option<String>,
     /// The kind of the container.
     pub container: &'static str,
-    /// The container's number in the file, from 0.
+    /// The container's index in the file.
     pub container_index: usize,
     /// The bundle entry ID as stored.
     pub entry_id: Option<String>,
@@ -48,11 +48,10 @@ pub struct ImageRecord {
     pub sha256: Option<String>,
     /// The image's kernels; null if images of this kind do not list kernels.
     pub kernels: Option<Vec<KernelRecord>>,
-    /// The compiler of an image for the CPU, by the name that the compiler wrote. Left out if
-    /// unknown.
+    /// The compiler of an image for the CPU, as the compiler named itself. Omitted if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compiler: Option<String>,
-    /// How the threads of each kernel wait on the CPU. Left out if the image does not contain this
+    /// How the threads of each kernel wait on the CPU. Omitted if the image does not contain this
     /// information.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cpu_kernels: Vec<CpuKernelRecord>,
@@ -67,9 +66,9 @@ pub struct KernelRecord {
     pub name: String,
     /// The size of the kernel's code.
     pub code_size: Option<u64>,
-    /// The number of arguments of a launch, without those that the runtime fills in.
+    /// The number of launch arguments, without those that the runtime fills in.
     pub arguments: u64,
-    /// The arguments of a launch, in order.
+    /// The launch arguments, in order.
     pub parameters: Vec<ParameterRecord>,
     /// The total size of the arguments, including those that the runtime fills in.
     pub arguments_size: Option<u64>,
@@ -81,9 +80,9 @@ pub struct KernelRecord {
     pub sgprs: Option<u64>,
     /// Accumulation registers of an AMD kernel.
     pub agprs: Option<u64>,
-    /// The number of vector registers whose values are kept in memory.
+    /// The number of vector registers that are spilled to memory.
     pub vgpr_spills: Option<u64>,
-    /// The number of scalar registers whose values are spilled, to memory or elsewhere.
+    /// The number of scalar registers that are spilled, to memory or elsewhere.
     pub sgpr_spills: Option<u64>,
     /// Memory that the threads of a block share.
     pub shared_memory: Option<u64>,
@@ -131,7 +130,7 @@ impl CpuKernelRecord {
 }
 
 /// Returns the compiler of an image for the CPU, from the section `.comment`. The section may also
-/// name GCC, the compiler of linked parts of the C library.
+/// name GCC, which compiled linked parts of the C library.
 pub fn cpu_compiler(image: &[u8]) -> Option<String> {
     let text = text_of(image, b".comment");
     let words = |of: &str| text.split('\0').find(|words| words.contains(of)).map(str::to_owned);

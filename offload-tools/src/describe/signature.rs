@@ -37,7 +37,7 @@ impl KernelRecord {
             None if parameter.is_pointer => "pointer".to_owned(),
             None => bytes(parameter.size),
         };
-        // Hide the names of PTX parameters that a compiler generated from their numbers.
+        // Hide PTX parameter names that a compiler generated from the parameters' numbers.
         let is_number = |name: &&String| **name == format!("{}_param_{number}", self.name);
         match parameter.name.as_ref().filter(|name| !is_number(name)) {
             Some(name) => format!("{}: {ty}", escaped_str(name)),

@@ -4,8 +4,8 @@ use memmap2::MmapMut;
 use std::io;
 use std::ops::{Deref, DerefMut};
 
-/// A buffer of zeros of any size, in the system's largest memory pages. With small pages,
-/// requesting a page takes longer than filling it.
+/// A zeroed buffer of any size, in the system's largest memory pages, because requesting a small
+/// page takes longer than filling it.
 #[derive(Debug)]
 pub struct Buffer(MmapMut);
 

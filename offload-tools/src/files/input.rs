@@ -13,7 +13,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct Input(Bytes);
 
-/// The maximum number of bytes from a pipe, which are kept in memory.
+/// The maximum number of bytes to read from a pipe into memory.
 const STREAM_LIMIT: u64 = 1 << 32;
 
 #[derive(Debug)]
@@ -26,8 +26,8 @@ impl Input {
     /// Opens a file or pipe. Returns an error for a folder, and for a device that is not empty.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
-        // Read files of size 0, because files that are generated on reading, as in /proc, also
-        // report this size. For a folder, reading returns the system's error.
+        // Read files of size 0, because files generated on reading, as in /proc, also report this
+        // size. For a folder, reading returns the system's error.
         match file.metadata() {
             Ok(metadata) if metadata.is_file() && metadata.len() > 0 => Self::regular(file),
             // `/dev/null` is empty; reading any other device may never end.
@@ -68,9 +68,9 @@ impl Input {
     fn map(file: File) -> io::Result<Self> {
         interrupt::clean_up_when_signalled();
         // SAFETY: The mapping is only read. Another process that writes to the file changes bytes
-        // that this program has a shared reference to. Readers therefore copy each number before
-        // checking it, so that they see only one value. They also never create a `str` from
-        // unchecked bytes. If a process truncates the file, a signal ends this process.
+        // behind a shared reference. Readers therefore copy each number before checking it, so that
+        // they see only one value, and never create a `str` from unchecked bytes. If a process
+        // truncates the file, a signal ends this process.
         let map = unsafe { Mmap::map(&file)? };
         Ok(Self(Bytes::Mapped { file, map }))
     }
@@ -127,11 +127,11 @@ impl Input {
         self.bytes().len() as u64
     }
 
-    /// Appends the bytes of `range` to `out`. The range contains offsets in bytes from the start of
-    /// the file. Reads a mapped file without using the mapping, so that only `out` needs memory.
+    /// Appends the byte range `range` of the file to `out`. Reads a mapped file without using the
+    /// mapping, so that only `out` needs memory.
     ///
     /// # Panics
-    /// Panics if the range ends after the end that the file had when it was opened.
+    /// Panics if the range extends past the size that the file had when it was opened.
     pub fn read_to(&self, range: &Range<u64>, out: &mut Vec<u8>) -> io::Result<()> {
         let size = self.part(range).len() as u64;
         match &self.0 {
@@ -151,11 +151,11 @@ impl Input {
         }
     }
 
-    /// Copies the bytes of `range` to a file; the range contains offsets in bytes from the start of
-    /// the file. Several threads may copy at the same time.
+    /// Copies the byte range `range` of the input to the file `to`. Several threads may copy at the
+    /// same time.
     ///
     /// # Panics
-    /// Panics if the range ends after the end that the file had when it was opened.
+    /// Panics if the range extends past the size that the file had when it was opened.
     pub(super) fn copy_to(&self, range: &Range<u64>, mut to: &File) -> io::Result<()> {
         let bytes = self.part(range);
         #[cfg(target_os = "linux")]
@@ -177,7 +177,7 @@ impl Input {
                 // If the disk is full, other ways of writing fail, too.
                 Err(rustix::io::Errno::NOSPC) => return Err(rustix::io::Errno::NOSPC.into()),
                 // The operating system's kernel cannot copy these files. For example, one file is a
-                // device, or the files are on different file systems, and one of these is old or
+                // device, or the files are on different file systems, one of which is old or
                 // unusual.
                 Err(_) => return to.write_all(self.part(&range)),
             }
@@ -185,16 +185,16 @@ impl Input {
         Ok(())
     }
 
-    /// Returns the bytes of `range`, offsets in bytes from the start of the file.
+    /// Returns the byte range `range` of the file.
     ///
     /// # Panics
-    /// Panics if the range ends after the end that the file had when it was opened.
+    /// Panics if the range extends past the size that the file had when it was opened.
     pub fn part(&self, range: &Range<u64>) -> &[u8] {
         part(self.bytes(), range)
     }
 }
 
-/// Returns the bytes of `range`, offsets in bytes from the start of `bytes`.
+/// Returns the byte range `range` of `bytes`.
 ///
 /// # Panics
 /// Panics if the range is outside the bytes.

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 /// The paths of unfinished files.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Adds a file that will be written.
+/// Adds a file that is about to be written.
 pub(super) fn add(path: &Path) {
     clean_up_when_signalled();
     lock().push(path.to_owned());
@@ -40,11 +40,11 @@ pub(super) fn clean_up_when_signalled() {
 
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // Rust's handler for SIGBUS detects stack overflows. If the cause is different, Rust's
-        // handler ends the program immediately. signal-hook would call Rust's handler, too, so
-        // first replace it with the default action.
-        // SAFETY: the default action is valid. Only Rust's runtime has set a handler before, and on
-        // Linux a stack overflow raises SIGSEGV.
+        // Rust's handler for SIGBUS detects stack overflows, and ends the program immediately if
+        // the cause is different. signal-hook would call Rust's handler, too, so first replace it
+        // with the default action.
+        // SAFETY: SIG_DFL is a valid action. It replaces only the handler of Rust's runtime, and on
+        // Linux a stack overflow raises SIGSEGV, not SIGBUS.
         unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
         // If the handler cannot be registered, signals end the program without cleanup.
         let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM, SIGBUS]) else { return };

@@ -1,15 +1,15 @@
 //! Input files and output files.
 //!
 //! Inputs are mapped, and the operating system's kernel copies bytes from file to file. On Windows,
-//! inputs are read, because an output may have the path of an input, and a mapped file cannot be
-//! replaced there. Outputs appear complete or not at all: they are written next to their final
-//! path, and renamed when they are complete. An error or a signal removes unfinished files; after
-//! SIGKILL they remain next to the old file.
+//! inputs are read, because an output may replace an input, which is impossible while the input is
+//! mapped. Outputs appear complete or not at all: they are written next to their final path, and
+//! renamed when they are complete. An error or a signal removes unfinished files; after SIGKILL
+//! they remain next to the old file.
 //!
-//! The program does not wait until a file is on the disk. After a power failure or a crash of the
-//! system, an output may be empty if it was written only seconds earlier. Running the same command
-//! again restores the output. Waiting would nearly double the time of `cargo offload pack` (ext4 on
-//! a virtual disk):
+//! The program does not wait until a file is on the disk. After a power failure or a system crash,
+//! an output may be empty if it was written only seconds earlier. Running the same command again
+//! restores the output. Waiting would nearly double the time of `cargo offload pack` (ext4 on a
+//! virtual disk):
 //!
 //! | output | without waiting | waiting adds |
 //! |---|---|---|

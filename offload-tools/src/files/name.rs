@@ -3,9 +3,9 @@
 /// The maximum number of bytes in a file name.
 const MOST_BYTES: usize = 255;
 
-/// Returns a file name for the current folder, made of `start` and `end`. Replaces characters that
-/// could lead to a different folder, or that do not belong in names, with `_`. Shortens `start` to
-/// the limit of file systems.
+/// Returns a file name for the current folder, made of `start` and `end`. Replaces any character
+/// that could lead to a different folder, or does not belong in names, with `_`. Shortens `start`
+/// so that the name fits the limit of file systems.
 ///
 /// `end` is used unchanged, so it must come from the caller and be short.
 pub fn name_in_folder(start: &str, end: &str) -> String {

@@ -31,7 +31,7 @@ enum Sink {
 pub enum PayloadSource<'a> {
     /// Bytes in memory.
     Bytes(&'a [u8]),
-    /// A part of a file: offsets in bytes from its start.
+    /// A byte range of a file.
     Part(&'a Input, Range<u64>),
 }
 
@@ -66,7 +66,7 @@ impl<'a> PayloadSource<'a> {
         Self::Part(input, 0..input.size())
     }
 
-    /// Returns the source with this index. Checks the source's size in bytes.
+    /// Returns the source with this index, after checking its size in bytes.
     fn checked(payloads: &[Self], index: usize, size: u64) -> &Self {
         let found = match &payloads[index] {
             Self::Bytes(bytes) => bytes.len() as u64,
@@ -157,8 +157,8 @@ impl Output {
                 }
                 Err(error) => {
                     interrupt::remove(&unfinished);
-                    // An earlier process with the same number left a file with this name: try the
-                    // next name.
+                    // An earlier process with the same ID left a file with this name: try the next
+                    // name.
                     if error.kind() != io::ErrorKind::AlreadyExists {
                         return Err(error);
                     }
@@ -214,8 +214,8 @@ impl Output {
         match self.0 {
             Sink::Whole { unfinished, path, file } => {
                 drop(file);
-                // If the files were exchanged, `unfinished` now names the old file, and removes the
-                // old file when it is dropped.
+                // If the files were exchanged, `unfinished` now names the old file, and removes it
+                // when dropped.
                 if trade_places(&unfinished.0, &path) {
                     Ok(())
                 } else {
@@ -246,8 +246,8 @@ impl Write for Output {
 /// Exchanges the new file with the existing one; returns `false` if there is no existing file or
 /// the system cannot exchange files.
 ///
-/// An exchange is faster than renaming over the old file. When a rename replaces a file, ext4
-/// writes the new file to the disk, which takes longer than everything else.
+/// An exchange is faster than renaming over the old file, because when a rename replaces a file,
+/// ext4 writes the new file to the disk, which takes longer than everything else.
 #[cfg(target_os = "linux")]
 fn trade_places(new: &Path, old: &Path) -> bool {
     use rustix::fs::{CWD, RenameFlags, renameat_with};

@@ -5,14 +5,14 @@ use strsim::levenshtein;
 /// A description of a tool's command line.
 #[derive(Debug)]
 pub struct Grammar {
-    /// The lines about the tool's purpose, for its help.
+    /// The lines about the tool's purpose in its help.
     pub overview: &'static str,
-    /// The version text that the tool prints.
+    /// The output of `--version`.
     pub version: &'static str,
     /// The tool's options. If a misspelled option is equally similar to several options, the first
-    /// of these is suggested.
+    /// is suggested.
     pub options: &'static [Spec],
-    /// The help text for the one argument that is not an option; `None` if no such argument is
+    /// The help text for the positional argument, of which there is at most one; `None` if none is
     /// allowed.
     pub positional: Option<&'static str>,
 }
@@ -68,8 +68,8 @@ pub(super) const GENERIC: &[Spec] = &[
     ending("version", "Display the version of this program"),
 ];
 
-/// The `-h` flag, which no list contains and which is never suggested. It takes effect after all
-/// arguments are accepted.
+/// The `-h` flag, which is neither listed nor suggested. It takes effect after all arguments are
+/// accepted.
 static SHORT_HELP: Spec = flag("h", "");
 
 /// Returns an option that makes the tool exit, such as `--help`.

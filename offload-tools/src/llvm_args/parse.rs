@@ -1,4 +1,4 @@
-//! Parses arguments into the values of options.
+//! Parses arguments into option values.
 
 use super::grammar::{GENERIC, dashes, nearest};
 use super::{Grammar, Spec, Value, help, number, response_file, split, split_once};
@@ -24,7 +24,7 @@ pub enum Outcome {
     },
 }
 
-/// The values of a command line.
+/// The values parsed from a command line.
 #[derive(Debug, Default)]
 pub struct Parsed {
     values: HashMap<&'static str, Vec<OsString>>,
@@ -59,7 +59,7 @@ impl Parsed {
 }
 
 impl Grammar {
-    /// Parses a command line. `program` is the name with which the tool was called.
+    /// Parses a command line. `program` is the name by which the tool was called.
     pub fn parse(&self, program: &str, arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         let mut run = Run {
             grammar: self,
@@ -101,7 +101,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Processes all arguments. If an option such as `--help` ends the tool, returns the text to
-    /// print as an error.
+    /// print as `Err`.
     fn arguments(&mut self, arguments: Vec<OsString>) -> Result<(), String> {
         let mut arguments = arguments.into_iter();
         let mut options_end = false;
@@ -206,8 +206,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Returns the output of an option that all tools have and that ends the tool, such as
-    /// `--version`. Returns `None` for other options.
+    /// Returns the output of a generic option that ends the tool, such as `--version`. Returns
+    /// `None` for other options.
     fn generic(&self, option: &Spec) -> Option<String> {
         if option.value != Value::Nothing {
             return None;
@@ -222,7 +222,7 @@ impl Run<'_> {
         }
     }
 
-    /// Reports an unknown option. `text` is the rest of the argument after the joined options that
+    /// Reports an unknown option. `text` is the rest of the argument after any joined options that
     /// were recognized.
     fn unknown(&mut self, argument: &OsStr, text: &str) {
         self.unknown_argument(argument);

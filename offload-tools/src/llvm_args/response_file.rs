@@ -48,8 +48,8 @@ fn decoded(text: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// Splits a file's text like a GNU shell: at white space outside of quotes. A backslash keeps the
-/// next character unchanged.
+/// Splits a file's text like a GNU shell: at white space outside of quotes. A backslash escapes the
+/// next character.
 fn split(text: &[u8]) -> Vec<OsString> {
     let mut out = Vec::new();
     let mut current: Option<Vec<u8>> = None;
@@ -73,8 +73,8 @@ fn split(text: &[u8]) -> Vec<OsString> {
 
 /// Splits a file's text like the command line of a Windows program: at white space outside of
 /// double quotes. Backslashes are ordinary characters, as in paths, unless a quote follows. Before
-/// a quote, each pair of backslashes is one backslash, and a remaining backslash makes the quote an
-/// ordinary character. Inside quotes, two quotes mean one quote.
+/// a quote, each pair of backslashes stands for one backslash, and a remaining backslash escapes
+/// the quote. Inside quotes, two quotes mean one quote.
 fn split_as_windows(text: &[u8]) -> Vec<OsString> {
     let mut out = Vec::new();
     let mut current: Option<Vec<u8>> = None;
@@ -113,7 +113,7 @@ fn split_as_windows(text: &[u8]) -> Vec<OsString> {
     out.into_iter().map(|argument| os_string(&argument)).collect()
 }
 
-/// Converts bytes to an argument. Cuts the bytes at the first NUL, as the operating system does.
+/// Converts bytes to an argument. Truncates them at the first NUL, as the operating system does.
 fn os_string(bytes: &[u8]) -> OsString {
     let bytes = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
     #[cfg(unix)]

@@ -83,8 +83,8 @@ fn entry_id(part: &Part<'_>) -> Result<String> {
     let shown = text::escaped_str(part.text);
     match &part.target {
         PartTarget::Arch(arch) => match (arch.triple(), arch.target_id()) {
-            // Images with code object version 4 or later have the kind `hipv4`. Images with earlier
-            // versions have the kind `hip`, for which the runtime reads the code object's header.
+            // Code objects of version 4 or later get the kind `hipv4`. Earlier ones get the kind
+            // `hip`, which makes the runtime read the code object's header.
             (Some(triple), Some(id)) => {
                 let version = part.header.and_then(|header| header.code_object_version());
                 let kind = if version.is_some_and(|version| version < 4) { "hip" } else { "hipv4" };

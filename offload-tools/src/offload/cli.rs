@@ -133,14 +133,14 @@ impl Context {
         Inventory::of(input.bytes(), self.max_size)
     }
 
-    /// Warns on standard error that a part of a file could not be read. The command will exit with
-    /// status 1. `file` is the file's name in messages: `x.whl: lib/libx.so`.
+    /// Warns on standard error that a part of a file could not be read, so the command will exit
+    /// with status 1. `file` is the file's name in messages: `x.whl: lib/libx.so`.
     pub fn warn(&self, file: &str, problem: impl std::fmt::Display) {
         out::warn(&format!("{file}: {problem}"));
         self.add_unread(file);
     }
 
-    /// Adds a file to those that could not be read completely.
+    /// Records that a file could not be read completely.
     pub fn add_unread(&self, file: &str) {
         let mut unread = self.unread.borrow_mut();
         if !unread.iter().any(|known| known == file) {
@@ -156,8 +156,8 @@ pub fn main() -> ExitCode {
     if words.get(1).is_some_and(|word| word == "offload") {
         words.remove(1);
     }
-    // After `test`, `--color` is an option for `cargo test`. So handle `test` before clap, which
-    // would parse that option.
+    // After `test`, `--color` is an option for `cargo test`, so handle `test` before clap, which
+    // would parse that option itself.
     if words.get(1).and_then(|word| word.to_str()).is_some_and(cargo_offload::has) {
         return cargo_offload::run(words.split_off(1));
     }

@@ -1,4 +1,4 @@
-//! `cargo offload completions`: prints the script that a shell needs to complete command lines.
+//! `cargo offload completions`: prints a shell's completion script.
 
 use super::{Result, out};
 use clap_complete::{Shell, generate};

@@ -55,8 +55,8 @@ impl Error {
     }
 }
 
-/// Converts an error of standard output. The result states whether the reader has closed standard
-/// output.
+/// Converts an error from writing to standard output. The error has no text if the reader has
+/// closed standard output.
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         match error.kind() {

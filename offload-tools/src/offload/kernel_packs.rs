@@ -1,12 +1,12 @@
-//! Finds the kernel packs of programs and libraries. Such a program or library contains the paths
-//! of its packs instead of code objects.
+//! Finds the kernel packs of programs and libraries that contain the paths of packs instead of code
+//! objects.
 //!
-//! Paths have the same meaning as in ROCm's loader (`rocm-systems/shared/kpack/runtime`, 2026): a
-//! path is absolute, or relative to the folder of the program or library. The loader replaces
-//! `@GFXARCH@` with a device's target ID; this module uses every file that the path could mean. The
-//! module follows no other references to files, and reads only regular files with the magic number
-//! of kernel packs. It ignores the loader's environment variables (`ROCM_KPACK_PATH`), so the
-//! output depends only on the files.
+//! Paths are resolved as in ROCm's loader (`rocm-systems/shared/kpack/runtime`, 2026): a path is
+//! absolute, or relative to the folder of the program or library. The loader replaces `@GFXARCH@`
+//! with a device's target ID; this module uses every file that the path could name. It follows no
+//! other references to files, and reads only regular files with the magic number of kernel packs.
+//! It ignores the loader's environment variables (`ROCM_KPACK_PATH`), so the output depends only on
+//! the files.
 
 use super::{Context, out};
 use crate::files::{Input, os_message};
@@ -41,13 +41,13 @@ pub(super) struct KernelPack {
 #[derive(Debug, Default)]
 pub(super) struct KernelPacks {
     pub(super) packs: Vec<KernelPack>,
-    /// Texts about problems, which are printed after the file's name.
+    /// Descriptions of problems, printed after the file's name.
     pub(super) problems: Vec<String>,
     /// The pack entries that the file's wrappers request; empty if unknown.
     pub(super) entries: BTreeSet<String>,
 }
 
-/// A pack's target as a candidate, because the loader selects packs by target.
+/// A pack's target as a selection candidate, because the loader selects packs by target.
 #[derive(Clone, Copy)]
 struct PackTarget<'k>(&'k str);
 
@@ -73,8 +73,8 @@ impl KernelPack {
 }
 
 impl KernelPacks {
-    /// Opens the kernel packs of a file: the packs that a manifest lists, and the packs that the
-    /// file's references name.
+    /// Opens the kernel packs of a file: those listed in a manifest, and those named by the file's
+    /// references.
     pub(super) fn of(path: &Path, input: &Input, inventory: &Inventory<'_>) -> Self {
         let mut found = Self::default();
         if path.extension().is_some_and(|it| it == "kpm") && inventory.containers.is_empty() {
@@ -126,8 +126,8 @@ impl KernelPacks {
         entries.filter(|entry| !self.packs.is_empty() && !all.contains(entry)).collect()
     }
 
-    /// Returns texts about entries that are missing for a device. Either no pack for this device
-    /// has the entry, or old loaders do not find it.
+    /// Describes the entries that are missing for a device: either no pack for this device contains
+    /// the entry, or old loaders do not find it.
     ///
     /// Up to 7.14, ROCm's loader opens only the pack for the best target. Later versions also open
     /// the packs for less specific targets (rocm-systems, pull request 9953 of August 2026).
@@ -163,7 +163,7 @@ impl KernelPacks {
         gaps
     }
 
-    /// Returns texts about entries that are missing for the devices of the packs' own targets.
+    /// Describes the entries that are missing for the devices that the packs target.
     pub(super) fn all_gaps(&self) -> BTreeSet<String> {
         let tables = self.tables();
         let targets = tables.iter().flat_map(|table| table.targets());
@@ -241,8 +241,8 @@ pub(super) fn names_packs(name: &[u8], inventory: &Inventory<'_>) -> bool {
     !inventory.references.is_empty() || name.ends_with(MANIFEST.as_bytes())
 }
 
-/// Returns the files that a path can mean. If the path contains [`GFX_ARCH`], returns all existing
-/// files whose paths contain a target ID in its place. Otherwise, returns only the path itself.
+/// Returns the files that a path can refer to: all existing files with a target ID in place of
+/// [`GFX_ARCH`] or, if the path does not contain [`GFX_ARCH`], the path itself.
 fn candidates(pattern: &Path) -> Vec<PathBuf> {
     let mut parent = PathBuf::new();
     let mut parts = pattern.components();
@@ -276,7 +276,7 @@ pub(super) fn no_pack(there_is: &str, name: &str, tried: &[String]) -> String {
     )
 }
 
-/// Returns the message for packs that contain nothing for the library that names them.
+/// Returns the message for packs without code for the library that names them.
 pub(super) fn no_code(name: &str) -> String {
     format!("its kernel packs have no code objects for '{name}'")
 }

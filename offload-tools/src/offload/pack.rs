@@ -189,10 +189,10 @@ fn image_kind(part: &Part<'_>) -> StatedKind {
     })
 }
 
-/// Returns the bytes to add after an image. PTX needs a NUL after it, because drivers read the text
-/// up to a NUL. Version 1 adds zeros after an image, up to a multiple of 8. If the size of the PTX
-/// is already a multiple of 8, a line feed is added, and zeros follow the line feed. In later
-/// versions, the next image follows without padding.
+/// Returns the bytes to add after an image. Drivers read PTX up to a NUL, so one must follow the
+/// text. Version 1 pads images with zeros to a multiple of 8 bytes, so PTX needs a line feed, which
+/// the zeros follow, only if its size is already a multiple of 8. Later versions do not pad images,
+/// so PTX needs a NUL of its own.
 fn tail(part: &Part<'_>, version: Version) -> &'static [u8] {
     if !part.kind().is_some_and(ImageKind::is_ptx) {
         return b"";

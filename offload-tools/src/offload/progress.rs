@@ -17,7 +17,7 @@ pub struct Progress {
     total: u64,
 }
 
-/// The time before a bar is shown.
+/// The delay before a bar is shown.
 const QUIET: Duration = Duration::from_secs(1);
 
 impl Progress {

@@ -23,8 +23,8 @@ pub(super) struct Visited<'m> {
     pub(super) stored: Option<u64>,
     /// Whether the file is inside an archive.
     pub(super) is_inside: bool,
-    /// The kernel packs of FILE. Empty for a file in an archive, whose kernel packs are other files
-    /// of the archive.
+    /// The kernel packs of FILE. Empty for a file in an archive, which contains the packs as other
+    /// files.
     pub(super) beside: KernelPacks,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Summary {
     bytes: u64,
     /// The size of all files in bytes, including those without images.
     pub(super) unpacked: u64,
-    /// Texts about members that could not be unpacked. Each text contains the member's name.
+    /// Messages about members that could not be unpacked. Each message contains the member's name.
     pub(super) problems: Vec<String>,
     /// Archives inside the archive, which are not opened.
     closed: Vec<String>,
@@ -222,7 +222,7 @@ impl<'m> Visited<'m> {
     }
 
     /// Returns a note for each member of a thin archive, because the member's file is not read.
-    /// `what` is the word for the work that the command does not do: `listed`.
+    /// `what` says what the command does not do with the member: `listed`.
     pub(super) fn elsewhere(&self, what: &str) -> Vec<String> {
         let file = if self.is_inside { format!("{}: ", self.shown) } else { String::new() };
         let note = |member: &&[u8]| {

@@ -12,7 +12,7 @@ use offload_format::offload_binary::StatedKind;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// Writes the requested images of `input`; `arguments` has one text for each `--image`.
+/// Writes the requested images of `input`; `arguments` holds the argument of each `--image`.
 pub(super) fn extract(
     program: &str,
     input: &OsStr,
@@ -70,7 +70,7 @@ fn extract_all(input: &Path, images: Vec<Found>) -> Result<(), String> {
 const DEPTH: u32 = 16;
 
 /// The maximum number of images read from one file, including nested offload binaries. On each
-/// level, many entries can name the same bytes. Without the limit, a small file could contain an
+/// level, many entries can name the same bytes, so without the limit, a small file could contain an
 /// enormous number of images.
 const MOST_IMAGES: usize = 1 << 16;
 
@@ -127,8 +127,8 @@ fn matches(arguments: &Arguments, image: &Found) -> bool {
     })
 }
 
-/// Returns the layout of a library with these members. All members that come from the same file get
-/// the file's name.
+/// Returns the layout of a library with these images as members. Each member is named after the
+/// file that its image comes from.
 fn library(images: &[&Found]) -> Result<Layout, String> {
     let mut builder = ArchiveBuilder::new();
     for image in images {

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::rc::Rc;
 
-/// The maximum depth of thin archives that refer to thin archives.
+/// The maximum nesting depth of thin archives.
 const DEPTH: u32 = 8;
 
 /// The maximum accepted ratio of decompressed to compressed size. No valid stream reaches half of
@@ -21,7 +21,7 @@ const MOST_INFLATED: u64 = 1 << 16;
 /// The size of an offload binary's header and one entry. LLVM accepts no shorter binary.
 const LEAST_SIZE: usize = 72;
 
-/// An image with its strings and its place.
+/// An image with its strings and its location.
 #[derive(Debug)]
 pub(super) struct Found {
     /// The name of the file or archive member that contains the image.
@@ -90,7 +90,7 @@ pub(super) fn images(path: &Path) -> Result<Vec<Found>, String> {
 /// Adds the file's name to one of this tool's messages. LLVM's messages do not contain the file's
 /// name.
 fn in_file(path: &Path, what: &str) -> String {
-    // The name may come from a thin archive, so it is escaped.
+    // The name may come from a thin archive, so escape it.
     format!("'{}': {what}", escaped_path(path))
 }
 
@@ -101,7 +101,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn walk(&mut self, input: Input, origin: &[u8], depth: u32) -> Result<(), String> {
-        // Files of other kinds contain no offload binaries, so do not check them.
+        // Files of other kinds contain no offload binaries, so skip them.
         let kind = FileKind::identify(input.bytes());
         if !matches!(
             kind,

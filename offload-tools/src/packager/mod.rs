@@ -8,8 +8,8 @@
 //! | `images` | reads images from offload binaries, or from files that contain them |
 //! | `extract` | extracts images, also from offload binaries inside images |
 //!
-//! Several output files are not written as a unit. If there is an error, the files written before
-//! it remain, as with LLVM's tool.
+//! Several output files are not written as a unit. After an error, the files written earlier
+//! remain, as with LLVM's tool.
 
 mod arguments;
 mod extract;

@@ -58,7 +58,7 @@ impl Compression {
     }
 }
 
-/// Writes the images that `arguments` name; `arguments` has one text for each `--image`.
+/// Packs the images named by `arguments`, which holds the argument of each `--image`.
 pub(super) fn pack(
     arguments: &[OsString],
     output: &OsStr,

@@ -6,8 +6,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::io::{self, Read, Write};
 
-/// The limit on the bytes that are unpacked from one archive, and the number of bytes that are
-/// left.
+/// The limit on the bytes unpacked from one archive, and how many bytes are left.
 #[derive(Debug)]
 pub(super) struct Budget {
     limit: u64,
@@ -18,7 +17,7 @@ pub(super) struct Budget {
 /// system removes the file when it is closed.
 const IN_MEMORY: u64 = 256 << 20;
 
-/// The complete message that states why a member is not unpacked.
+/// The complete message about why a member is not unpacked.
 #[derive(Debug)]
 pub(super) struct Refused(String);
 

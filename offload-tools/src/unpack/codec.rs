@@ -70,7 +70,7 @@ impl Codec {
         })
     }
 
-    /// Returns at most `size` decompressed bytes. Returns fewer if the data ends or is damaged.
+    /// Returns the first `size` decompressed bytes, or fewer if the data ends or is damaged.
     pub(super) fn start(self, bytes: &[u8], size: usize) -> Vec<u8> {
         let mut start = Vec::new();
         if let Ok(reader) = self.reader(bytes) {
@@ -81,7 +81,7 @@ impl Codec {
     }
 }
 
-/// A reader for gzip files. The contents of members are concatenated. As in gzip 1.12, zeros after
+/// A reader for gzip files that concatenates the contents of members. As in gzip 1.12, zeros after
 /// a member are padding, and other bytes are an error.
 struct Gzip<'a>(GzDecoder<&'a [u8]>);
 

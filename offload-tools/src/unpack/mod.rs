@@ -123,8 +123,8 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// Returns the default limit on unpacked bytes. Real archives of code contain far fewer bytes.
-    /// Without a limit, a tiny file could fill a disk.
+    /// Returns the default limit on unpacked bytes. Real archives of code unpack to far fewer
+    /// bytes. Without a limit, a tiny file could fill a disk.
     pub fn usual_limit(&self) -> u64 {
         const LEAST: u64 = 1 << 30;
         const MOST: u64 = 1 << 36;
@@ -188,8 +188,8 @@ fn checked<E>(found: Found<'_>, visit: &mut Visit<'_, E>) -> Result<(), E> {
     visit(found)
 }
 
-/// Whether a zip archive's file is one of the two tar archives in a conda package (`.conda`). One
-/// of these contains the package's files, and the other contains the package's metadata.
+/// Whether a zip archive's file is one of the two tar archives in a conda package (`.conda`), which
+/// contain the package's files and its metadata.
 fn is_part_of_conda(member: &Member<'_>) -> bool {
     let is_named = |start: &[u8]| member.name.starts_with(start);
     (is_named(b"pkg-") || is_named(b"info-"))
@@ -213,15 +213,15 @@ pub fn unopened(bytes: &[u8]) -> Option<&'static str> {
         (b"hsqs", "a squashfs image"),
         (b"070701", "a cpio archive"),
     ];
-    // Text may also begin with `BZh`, so check the first block's magic number, too. This number
-    // follows the level (a digit).
+    // Text may also begin with `BZh`, so also check the first block's magic number, which follows
+    // the level (a digit).
     if bytes.starts_with(b"BZh") && bytes.get(4..10) == Some(b"1AY&SY") {
         return Some("a file compressed with bzip2");
     }
     STARTS.iter().find(|(start, _)| bytes.starts_with(start)).map(|(_, what)| *what)
 }
 
-/// Returns the kind of an archive inside a different archive. Such an archive is not opened.
+/// Returns the kind of an archive that is not opened, because it is inside another archive.
 fn closed_inside(bytes: &[u8]) -> Option<&'static str> {
     match Archive::of(bytes) {
         Some(archive) => Some(match archive.form {

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-/// The names of the archive's members that were read so far.
+/// The names of the archive's members read so far.
 #[derive(Debug, Default)]
 pub(super) struct Names(HashSet<Vec<u8>>);
 
 impl Names {
     /// Returns the problem with a member's name: it leads to a different folder, or is a duplicate.
-    /// The member is read nevertheless, because its name is never used as a path.
+    /// The member is read anyway, because its name is never used as a path.
     pub(super) fn problem(&mut self, name: &[u8]) -> Option<&'static str> {
         if leads_out(name) {
             return Some("its name leads out of the folder that the archive is unpacked into");

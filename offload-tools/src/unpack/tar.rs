@@ -6,7 +6,7 @@ use super::{Found, Member, Visit, cannot_unpack};
 use std::io::{self, Read};
 use tar::{EntryType, Header, PaxExtensions};
 
-/// The block size of tar archives. The size of every part is a multiple of this size.
+/// The block size of tar archives. Every part is padded to a multiple of this size.
 pub(super) const BLOCK: usize = 512;
 
 /// The maximum size in bytes of a record before a file, such as a long name.
@@ -64,8 +64,8 @@ pub(super) fn walk<R: Read, E>(
             EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
                 let records = std::mem::take(&mut records);
                 let name = records.name.unwrap_or_else(|| header.path_bytes().into_owned());
-                // A name that ends with a slash is a folder, because early tar versions had no type
-                // for folders.
+                // A name that ends with a slash denotes a folder, because early tar versions had no
+                // type for folders.
                 if name.ends_with(b"/") {
                     skip_member(input, size)
                 } else {

@@ -20,17 +20,17 @@ struct Entry<'a> {
     wayfinder: ZipArchiveEntryWayfinder,
 }
 
-/// A member's compression method, checksum and sizes. The archive's directory and the member's
-/// header both contain them.
+/// A member's compression method, checksum and sizes. Both the archive's directory and the member's
+/// header store them.
 type Facts = (CompressionMethod, u32, u64, u64);
 
 /// The start of a member's header.
 const MEMBER: &[u8] = b"PK\x03\x04";
-/// The start of an entry of the directory.
+/// The start of a directory entry.
 const ENTRY: &[u8] = b"PK\x01\x02";
 /// The start of the end record. An empty archive begins with this record.
 const END: &[u8] = b"PK\x05\x06";
-/// The start and the size of the record before a large archive's end record.
+/// The start and the size of the record that precedes a large archive's end record.
 const LOCATOR: (&[u8], usize) = (b"PK\x06\x07", 20);
 
 /// Whether a file is a zip archive or ends with one. A self-extracting archive begins with the
@@ -57,7 +57,7 @@ fn is_after_script(bytes: &[u8]) -> bool {
 pub(super) fn is_after_other_bytes(bytes: &[u8]) -> bool {
     let Ok(archive) = ZipArchive::from_slice(bytes) else { return false };
     let is_at_start = bytes.starts_with(MEMBER) && start(&archive) == Some(0);
-    // A program may contain an archive as data.
+    // An archive before the end of a program may be the program's data.
     let is_at_end = archive.end_offset() == bytes.len() as u64;
     is_at_end && !is_at_start && list(&archive).is_some_and(|list| list.is_there)
 }
@@ -88,8 +88,8 @@ fn list(archive: &ZipSliceArchive<&[u8]>) -> Option<List> {
     Some(List { at, is_there: bytes[at..].starts_with(ENTRY), offset: field(16)? })
 }
 
-/// Returns the position in the file to which a zip archive's offsets are relative. Returns `None`
-/// if the directory does not match the size or offset in the end record.
+/// Returns the position in the file that a zip archive's offsets are relative to. Returns `None` if
+/// the directory does not match the size or offset in the end record.
 fn start(archive: &ZipSliceArchive<&[u8]>) -> Option<usize> {
     let Some(list) = list(archive) else { return Some(0) };
     // An archive without files has no directory.
@@ -98,7 +98,7 @@ fn start(archive: &ZipSliceArchive<&[u8]>) -> Option<usize> {
 }
 
 /// Unpacks the members in directory order. A program before the archive is passed on as a file with
-/// the name of the archive. The archive is at `path`.
+/// the file name of `path`, the archive's path.
 pub(super) fn walk<E>(
     file: &[u8],
     path: &Path,
@@ -153,7 +153,7 @@ pub(super) fn walk<E>(
             });
         }
     }
-    // In the end record, the number of files has 16 bits, unless the archive is large.
+    // The end record stores the number of files in 16 bits, unless the archive is large.
     if archive.entries_hint() as u16 != count as u16 {
         let recorded = archive.entries_hint();
         whole(format!(
@@ -161,8 +161,8 @@ pub(super) fn walk<E>(
              {count}"
         ))?;
     }
-    // No program writes members that share bytes. Such members could unpack to far more than any
-    // archive of this size.
+    // No program writes members that share bytes, and such members could unpack to far more than
+    // any archive of this size.
     let mut places: Vec<((u64, u64), &[u8])> = Vec::with_capacity(entries.len());
     for entry in &entries {
         if let Ok(found) = archive.get_entry(entry.wayfinder) {
@@ -221,8 +221,8 @@ pub(super) fn walk<E>(
             local.compressed_size_hint(),
             local.uncompressed_size_hint(),
         );
-        // A program that writes a stream computes the checksum and the sizes while it writes. So
-        // the header of a member cannot contain them.
+        // A program that writes a stream computes the checksum and the sizes while it writes, so a
+        // member's header cannot contain them.
         if !local.flags().has_data_descriptor() && facts != entry.facts {
             let text = "the central directory has a different method, checksum or size than the \
                         file's own header, and programs differ in which of the two they read";
@@ -252,7 +252,7 @@ fn cannot_list(error: &rawzip::Error) -> String {
     format!("its central directory cannot be read: {error}")
 }
 
-/// The decoder of a member, or the error that occurred when it was started.
+/// The decoder of a member, or the error from starting it.
 type Decoder<'a> = io::Result<Box<dyn Read + 'a>>;
 
 /// Returns the decoder of a member, or an error message if the member is encrypted or its

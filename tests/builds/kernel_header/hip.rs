@@ -127,7 +127,8 @@ fn sources_for_hip_are_for_every_target() {
 
 /// Conditions that must hold in a source for HIP. Some of them apply only to one vendor's GPUs, or
 /// only to other targets.
-const TYPES: &str = "#include <hip/hip_runtime_api.h>
+const TYPES: &str = "#include <hip/hip_math_constants.h>
+#include <hip/hip_runtime_api.h>
 #include <hip/hip_vector_types.h>
 #include <hip/hip_version.h>
 #if !defined(__HIPCC__) || HIP_VERSION >= 50000000
@@ -145,7 +146,10 @@ __device__ void f() { static_assert(sizeof(__ballot(1)) == 8 && __AMDGCN_WAVEFRO
 __device__ void f() { static_assert(sizeof(__ballot(1)) == 4 && warpSize == 32); }
 #elif defined(__HIP_PLATFORM_AMD__) || defined(__HIP_PLATFORM_NVIDIA__)
 #error
+#elif defined(OFFLOAD_SPIRV) && (!defined(__HIP__) || !defined(__HIP_DEVICE_COMPILE__))
+#error
 #endif
+static_assert(HIP_PI_F == 3.14159274f && HIP_SQRT_TWO == M_SQRT2 && HIP_INF > HIP_MAX_NORMAL_F);
 __device__ double g(double *x) { return unsafeAtomicAdd(x, 1) + __shfl(1.0, 0u) + __shfl_up(2l, 1) + __any(true); }
 ";
 

@@ -84,6 +84,8 @@ fn headers_of_the_standard_library_and_names_of_users_live_beside_it() {
         "#include <algorithm>\n#include <cmath>\n#include <cstdint>\n#include <cstdio>\n#include <cstdlib>\n\
          #include <math.h>\n\
          #include <memory>\n#include <new>\n#include <utility>\n\
+         #if defined(OFFLOAD_SPIRV) && (defined(__HIP__) || defined(__HIPCC__) || defined(__HIP_DEVICE_COMPILE__))\n\
+         #error\n#endif\n\
          struct Properties { int warpSize; };\n\
          __noinline__ __device__ int lanes(Properties p) { return p.warpSize + warpSize; }\n\
          extern \"C\" __global__ void k(int32_t *y) {\n\
@@ -100,7 +102,8 @@ fn headers_of_the_standard_library_and_names_of_users_live_beside_it() {
 /// The options with which clang compiles a kernel for each kind of target.
 const AMD: &str = "-x hip --offload-arch=gfx90a --offload-device-only -nogpulib -nogpuinc";
 const NVIDIA: &str = "-x cuda --offload-arch=sm_80 --offload-device-only -nogpulib -nogpuinc";
-const SPIRV: &str = "-x hip --offload=spirv64 --offload-device-only -nogpulib -nogpuinc -std=c++17";
+const SPIRV: &str = "-x hip --offload=spirv64 --offload-device-only -nogpulib -nogpuinc -std=c++17 \
+                     -U__HIP__ -U__HIPCC__ -U__HIP_DEVICE_COMPILE__";
 const CPU: &str = "-x c++ -std=c++17";
 
 /// Users copy the examples' kernels into projects that enable warnings.
@@ -157,7 +160,9 @@ fn missing_parts_of_cuda_have_advice() {
     }
 
     let groups = "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n\
-                  __global__ void k() { cooperative_groups::this_grid().sync(); }\n";
+                  template <int> __global__ void t() { cooperative_groups::this_grid().sync(); }\n\
+                  #if !defined(WITHOUT)\n\
+                  __global__ void k() { cooperative_groups::this_grid().sync(); }\n#endif\n";
     // A user's header with this name must take precedence.
     let own = folder.join("own");
     scratch::write(
@@ -171,6 +176,8 @@ fn missing_parts_of_cuda_have_advice() {
             "the blocks of a launch cannot wait for each other: use two launches",
         );
         succeed(compile(groups, options).arg("-I").arg(&own));
+        // A template without instances does not wait.
+        succeed(compile(groups, options).arg("-DWITHOUT"));
     }
 }
 

@@ -277,6 +277,33 @@ fn nvcc_has_the_same_names() {
     succeed(nvcc.arg("-o").arg(folder.join("k.ptx")));
 }
 
+/// Build scripts configure sources with macros such as `N`, which also apply to the kit's headers.
+#[test(CLANG)]
+fn macros_with_names_of_one_letter_do_not_change_the_headers() {
+    let folder = scratch::folder("header-letters");
+    let source = format!(
+        "{}#include <cooperative_groups/reduce.h>\n#include <cooperative_groups/scan.h>\n#include <cuda_bf16.h>\n\
+         #include <cuda_fp16.h>\n#include <cuda_fp8.h>\n#include <hip/hip_bfloat16.h>\n#include <hip/hip_runtime.h>\n\
+         __global__ void k(int *x) {{ *x = atomicAdd(x, N) + __fadd_rz(1, 2); }}\n",
+        rows().0.join("\n") + "\n"
+    );
+    scratch::write(folder.join("k.cu"), source);
+    let checked = format!("{CPU} -DOFFLOAD_CPU_CHECK");
+    let (clang, gcc) = (llvm_bin().join("clang++"), PathBuf::from("g++"));
+    for (program, options) in [
+        (&clang, super::AMD),
+        (&clang, super::NVIDIA),
+        (&clang, super::SPIRV),
+        (&clang, CPU),
+        (&gcc, CPU),
+        (&gcc, &checked),
+    ] {
+        let mut compile = compiler(program, &format!("{options} -fsyntax-only"));
+        compile.args(('A'..='Z').map(|letter| format!("-D{letter}=3")));
+        succeed(compile.arg(folder.join("k.cu")));
+    }
+}
+
 /// Other projects also have headers with these names. Compilers search the kit's folder first, but
 /// the project's header must take precedence.
 #[test(CLANG)]

@@ -105,6 +105,34 @@ fn static_kernels_of_one_name_cannot_be_called() {
     scenario.build().passes().once(one).has("kernels/a.cu:1").has("kernels/b.cu:1");
 }
 
+/// g++ and clang name the instances of static templates differently. The names of instances without
+/// internal linkage are the same, even if g++ makes their symbols local.
+#[test(CLANG.slow())]
+fn instances_of_static_templates_are_found_in_the_images_of_either_compiler() {
+    let source = "template <int N> static __global__ void put(int *y) { *y = N; }\n\
+                  template __global__ void put<3>(int *);\n\
+                  namespace ns { template <int N> static __global__ void inside(int *y) { *y += N; } }\n\
+                  template __global__ void ns::inside<4>(int *);\n\
+                  namespace { struct Local { static const int value = 5; }; }\n\
+                  template <typename T> __global__ void add(int *y) { *y += T::value; }\n\
+                  template __global__ void add<Local>(int *);\n";
+    let scenario = Scenario::new("signatures_static_templates");
+    scenario
+        .write("kernels/a.cu", source)
+        .pack("k", r#".file("kernels/a.cu").archs(["gfx90a", "cpu"])"#);
+    let main = "use offload_gpu::run::Device;\nmod kernels { offload_gpu::include_kernels!(\"k\"); }\n\
+                fn main() -> Result<(), Box<dyn std::error::Error>> {\n\
+                let cpu = Device::cpu();\nlet mut y = cpu.buffer(&[0])?;\n\
+                for name in [\"put<3>\", \"ns::inside<4>\", \"add<(anonymous namespace)::Local>\"] {\n\
+                unsafe { kernels::named(name)?.call((&mut y,))?.launch(&cpu, 1, 1)? };\n}\n\
+                println!(\"{:?}\", y.to_vec()?);\nOk(())\n}\n";
+    scenario.write("src/main.rs", main);
+    for cxx in ["g++".into(), llvm_bin().join("clang++")] {
+        let printed = scenario.run().env("CXX", &cxx).passes();
+        assert_eq!(printed.stdout, "[12]\n", "{printed}");
+    }
+}
+
 #[test(CLANG.slow())]
 fn a_kernel_that_differs_between_images_cannot_be_called() {
     let source = "#ifdef __AMDGCN__\ntypedef long wide;\n#else\ntypedef int wide;\n#endif\n\

@@ -189,3 +189,37 @@ fn findings(printed: &str) -> BTreeSet<Finding> {
     });
     blocks.collect()
 }
+
+/// ThreadSanitizer ends a program with 8128 threads, and the images of all modules are loaded.
+#[test(GCC.slow())]
+fn modules_that_run_at_once_share_the_threads() {
+    let scenario = Scenario::without_sources("checks_modules");
+    let names = ["a", "b", "c", "d", "e", "f"];
+    for name in names {
+        let source = "extern \"C\" __global__ void shift(int *y) {\n  __shared__ int all[1024];\n  \
+                      all[threadIdx.x] = threadIdx.x;\n  __syncthreads();\n  \
+                      y[blockIdx.x * 1024 + threadIdx.x] = all[1023 - threadIdx.x];\n}\n";
+        scenario.write(&format!("kernels/{name}.cu"), source);
+    }
+    let test = |name: &str| {
+        format!(
+            "#[test]\nfn {name}() {{\nlet device = offload_gpu::run::Device::cpu();\n\
+             let mut y = device.zeros::<i32>(4096).unwrap();\n\
+             for _ in 0..3 {{\nunsafe {{ kernels::{name}::shift(&mut y).launch(&device, 4, 1024).unwrap() }};\n}}\n\
+             assert_eq!(y.to_vec().unwrap()[4095], 0);\n}}\n"
+        )
+    };
+    let tests: String = names.into_iter().map(test).collect();
+    let files = names.map(|name| format!("kernels/{name}.cu"));
+    scenario
+        .write(
+            "src/lib.rs",
+            format!("pub mod kernels {{ offload_gpu::include_kernels!(\"k\"); }}\n{tests}"),
+        )
+        .build_script(&format!("Build::new().modules({files:?}).arch(\"cpu\").compile(\"k\");"));
+    let run =
+        scenario.cargo(&["offload", "test", "--lib", "--check", "races"]).path([own::folder()]);
+    let printed =
+        run.without(&["OFFLOAD_DEVICE", "CUDA_VISIBLE_DEVICES"]).env("CXX", "g++").passes();
+    printed.has("6 tests passed, checked for races").has("0 findings in 1 kernel");
+}

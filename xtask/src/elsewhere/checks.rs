@@ -33,7 +33,7 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
         row.check("packs in a static library", static_library(builds));
         examples(builds, row);
     } else {
-        // A build fails with an error for a pack for a 32-bit or big-endian host.
+        // On a 32-bit or big-endian host, a build with a pack fails with an error.
         let build = builds.cargo("build --quiet --package=offload-elsewhere");
         let refused = says(build, "packs can be embedded only in");
         row.check("packs are refused with an error", refused);
@@ -75,7 +75,7 @@ fn says(mut command: Command, expected: &str) -> Result {
 
 /// Tests packs in a static Rust library that the host's C compiler links into a C program.
 fn static_library(builds: &Builds<'_>) -> Result {
-    // In a note, rustc prints the libraries that its own library needs. Cargo repeats this note if
+    // rustc prints the libraries that its own library needs in a note, which Cargo repeats if
     // nothing is built.
     let mut cargo = builds.cargo(
         "rustc --package=offload-elsewhere --lib --crate-type=staticlib -- --print=native-static-libs",
@@ -95,7 +95,7 @@ fn static_library(builds: &Builds<'_>) -> Result {
     says(builds.program(&program), &format!("3 whole, {listed} listed"))
 }
 
-/// Builds the command lines for the host. Also builds them for this machine, as the reference.
+/// Builds the command lines for the host and, as the reference, for this machine.
 fn build_tools(builds: &Builds<'_>) -> Result {
     run::check(&mut builds.cargo(&format!("build --quiet {TOOLS} --bins")))?;
     run::check(&mut builds.setup.cargo(&format!("build --quiet --locked {TOOLS} --bins")))

@@ -70,7 +70,7 @@ fn compare(builds: &Builds<'_>, line: &str, files: &str, here: &Path, there: &Pa
     if expected != found {
         return fail(format!("status {found:?} in place of {expected:?}: {errors}"));
     }
-    // Windows separates folders with backslashes, which JSON doubles. Compare slashes instead.
+    // Windows separates folders with backslashes, which JSON doubles, so convert them to slashes.
     let [text, found_text] =
         [text, found_text].map(|it| it.replace("\\\\", "/").replace('\\', "/"));
     if text != found_text {

@@ -117,14 +117,14 @@ impl Host {
         }
     }
 
-    /// Returns the command's words before a program's path.
+    /// Returns the words of a command that precede a program's path.
     fn runner(&self) -> String {
         match self.runner {
             Wine => tools::WINE_PROGRAM.to_owned(),
             Qemu(processor) => {
                 let root = format!("/usr/{}", self.gnu());
                 // This machine's list of libraries may contain 32-bit libraries, which do not match
-                // the loader below the root. Threads would hang.
+                // the loader below the root, so that threads would hang.
                 format!("qemu-{processor}-static -L {root} -E LD_LIBRARY_PATH={root}/lib")
             }
             Musl | StaticMusl => String::new(),
@@ -157,7 +157,7 @@ impl Host {
                 list.extend([
                     ("WINEPREFIX".to_owned(), wine_prefix().into()),
                     ("WINEDEBUG".to_owned(), "-all".into()),
-                    // Under Wine, tests find Linux programs as files but cannot start them. So make
+                    // Under Wine, tests find Linux programs as files but cannot start them, so make
                     // tests treat LLVM as missing.
                     ("OFFLOAD_TEST_LLVM".to_owned(), "none".into()),
                     ("OFFLOAD_REQUIRE".to_owned(), "".into()),
@@ -192,7 +192,7 @@ pub fn musl_folder() -> PathBuf {
 /// The name of the script that compiles C++ for musl.
 pub const MUSL_CXX: &str = "musl-g++";
 
-/// The commands that build a host's programs, and the commands that run these.
+/// The commands that build a host's programs, and the commands that run them.
 #[derive(Debug)]
 pub struct Builds<'a> {
     /// The tools that tests need.
@@ -224,7 +224,7 @@ impl Builds<'_> {
         command
     }
 
-    /// Returns the folder into which Cargo puts programs.
+    /// Returns Cargo's output folder for programs.
     pub fn programs(&self) -> PathBuf {
         run::workspace().join("target/elsewhere").join(self.host.target).join("debug")
     }

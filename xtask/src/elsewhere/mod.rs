@@ -49,8 +49,7 @@ pub fn run(setup: &Setup, names: &[&str]) -> Result {
     fail(format!("failed on {list}\nTo repeat only that: cargo xtask elsewhere {again}"))
 }
 
-/// Prepares the tools for the host, and runs its checks. Counts a set-up that fails as a failed
-/// check.
+/// Prepares the tools for the host, and runs its checks. Counts a failed set-up as a failed check.
 fn run_host(setup: &Setup, host: &Host) -> Row {
     let (how, left_out) = host.runner.describe();
     let mut row = Row::new(host.name, how, left_out.to_owned());

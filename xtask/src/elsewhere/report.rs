@@ -5,13 +5,13 @@ use crate::test::Sum;
 use std::fmt::Write;
 use std::process::{Command, Stdio};
 
-/// The result of a host.
+/// The results of a host's checks.
 #[derive(Debug)]
 pub struct Row {
     /// The host's name.
     pub host: &'static str,
     how: &'static str,
-    /// The numbers of tests and other checks.
+    /// The totals of tests and other checks.
     pub sum: Sum,
     /// The skipped checks.
     pub left_out: String,

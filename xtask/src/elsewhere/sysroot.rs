@@ -1,4 +1,4 @@
-//! Prepares everything that builds and runs a host's programs: Debian's Rust compiler, the standard
+//! Prepares what is needed to build and run a host's programs: Debian's Rust compiler, the standard
 //! library, and files that no package provides.
 
 use super::host::{Host, MUSL_CXX, Runner, musl_folder, wine_prefix};
@@ -9,9 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Makes Cargo use Debian's compiler. The project itself is built with rustup's compiler. But
-/// rustup cannot download other targets' standard libraries on a machine that can reach only
-/// package registries.
+/// Makes Cargo use Debian's compiler. The project itself is built with rustup's compiler, but on a
+/// machine that can reach only package registries, rustup cannot download standard libraries for
+/// other targets.
 pub fn lead(cargo: &mut Command) {
     let root = tools::RUST_GPU.folder();
     cargo
@@ -20,14 +20,14 @@ pub fn lead(cargo: &mut Command) {
         .env("LD_LIBRARY_PATH", root.join("usr/lib/x86_64-linux-gnu"));
 }
 
-/// Adds a host's standard library to those of the compiler. Uses Debian's library, if there is one.
-/// Otherwise Cargo builds the library from the compiler's sources, in one to two minutes.
+/// Adds a host's standard library to the compiler's. Uses Debian's library if there is one;
+/// otherwise Cargo builds it from the compiler's sources, in one to two minutes.
 ///
 /// Cargo could build the library as a part of each build, but then every build inside a test would
 /// build it again. An installed library is built once and kept.
 pub fn make_std(host: &Host) -> Result {
     let target = host.target;
-    // rustc searches this folder.
+    // rustc searches this folder for the target's libraries.
     let library = tools::RUST_GPU.folder().join("usr/lib/rustlib").join(target).join("lib");
     let is_std = |path: &PathBuf| files::name(path).starts_with("libstd-");
     if files::list(&library).is_ok_and(|paths| paths.iter().any(is_std)) {

@@ -1,4 +1,4 @@
-//! Runs checks only for Windows: exported functions, and Ctrl-C in consoles.
+//! Runs the checks that are only for Windows: exported functions, and Ctrl-C in consoles.
 
 use super::checks::TOOLS;
 use super::host::Builds;
@@ -8,7 +8,7 @@ use crate::{files, tools};
 use std::path::Path;
 use std::process::Command;
 
-/// Runs the checks that only Windows has.
+/// Runs the checks that are only for Windows.
 pub fn run(builds: &Builds<'_>, row: &mut Row) {
     row.check("the image for the CPU is listed, and exports its functions", image(builds));
     let console = tools::folder("elsewhere/console.sh");

@@ -1,5 +1,5 @@
-//! Tools that the tests need: packages, wheels, and their folders. The names of packages and wheels
-//! are only in this folder. `wheels.txt` lists the wheels.
+//! Tools that the tests need: packages, wheels, and their folders. Only this folder contains the
+//! names of packages and wheels. `wheels.txt` lists the wheels.
 
 use crate::run;
 use crate::wheels::Wheel;
@@ -13,7 +13,7 @@ pub struct Need {
     pub what: &'static str,
     /// The packages of Debian and Ubuntu. Spaces separate packages that belong together.
     packages: &'static [&'static str],
-    /// The reason why the tests need the tool.
+    /// Why the tests need the tool.
     pub why: &'static str,
     /// How to get the tool without these packages, or how to set its path.
     pub elsewhere: &'static str,
@@ -29,7 +29,7 @@ pub struct Need {
 pub struct Unpacked {
     /// The tool. If it has no packages, its files come from the wheels for its folder.
     pub need: Need,
-    /// The variable that tells the tests the folder. If the user has set the variable, nothing is
+    /// The variable that passes the folder to the tests. If the user has set it, nothing is
     /// unpacked.
     pub variable: &'static str,
     /// The folder in `.tools` that the variable names.
@@ -38,7 +38,7 @@ pub struct Unpacked {
     at: &'static str,
 }
 
-/// The number of tools at the start of [`SYSTEM`] that the short run of the tests needs.
+/// How many tools at the start of [`SYSTEM`] the short run of the tests needs.
 pub const SHORT: usize = 2;
 
 /// The system packages that the tests need.
@@ -234,7 +234,7 @@ pub const RUST_GPU: Unpacked = Need {
 /// architectures.
 pub const RUST_STD: &str = "libstd-rust-web-dev";
 
-/// Packages that run and link programs for Windows. `cargo xtask elsewhere` installs such packages
+/// Packages that run and link programs for Windows. `cargo xtask elsewhere` installs the packages
 /// for the hosts on its command line.
 pub const WINE: Need = Need {
     what: "Wine and mingw-w64",
@@ -244,7 +244,7 @@ pub const WINE: Need = Need {
     files: &["x86_64-w64-mingw32-g++"],
 };
 
-/// Packages that run and link programs for a processor, with its name and qemu's name for it. See
+/// Packages that run and link programs for a processor, given its name in Debian and in qemu. See
 /// [`WINE`].
 macro_rules! qemu {
     ($name:literal, $qemu:literal) => {
@@ -305,7 +305,7 @@ const FOLDERS: &str = "/usr/lib64:/usr/lib:/usr/lib/x86_64-linux-gnu:/usr/lib/aa
     /usr/lib/llvm-22/lib/clang/22/lib/linux";
 
 impl Need {
-    /// Returns the requirement if its files are in a folder of `.tools`, which `variable` names.
+    /// Turns the tool into one with files in the folder `home` of `.tools`, named by `variable`.
     const fn unpacked(self, variable: &'static str, home: &'static str) -> Unpacked {
         Unpacked { need: self, variable, home, at: "" }
     }
@@ -335,7 +335,7 @@ impl Unpacked {
 
     /// Whether all files are there.
     pub fn is_complete(&self) -> bool {
-        // A folder that the user names replaces `home`.
+        // A folder set by the user replaces `home`.
         let (folder, is_named) = (self.folder(), run::var(self.variable).is_some());
         let is_here = |wheel: &Wheel| match Path::new(wheel.folder).strip_prefix(self.home) {
             Ok(part) if is_named => wheel.is_in(&folder.join(part)),
@@ -365,7 +365,7 @@ pub fn environment() -> Vec<(&'static str, OsString)> {
     all.extend(UNPACKED.iter().map(|it| (it.variable, folder(it.home).into())));
     all.retain(|(name, folder)| Path::new(folder).is_dir() && run::var(name).is_none());
     // OpenCL drivers on the machine would add devices that the tests do not expect. Tests of a
-    // driver set a different folder.
+    // driver set the variable to a different folder.
     if run::var("OFFLOAD_TEST_GPU").is_none() {
         all.push(("OCL_ICD_VENDORS", run::workspace().join("target/no-drivers").into()));
     }

@@ -54,7 +54,7 @@ impl<'a> Needed<'a> {
 }
 
 impl Run<'_> {
-    /// Decides how this machine gets a module's image for a target.
+    /// Decides where a module's image for a target comes from on this machine.
     ///
     /// Returns an error if tools for the image are missing, or if the build must end.
     pub(super) fn decide(
@@ -111,7 +111,7 @@ impl Run<'_> {
         self.compilations_for(needed.module, slice::from_ref(target), target.as_str(), sdk)
     }
 
-    /// Returns the compilations of a module for these targets. The names of their files contain
+    /// Returns the compilations of a module for these targets. Their file names contain
     /// `file_name`.
     pub(super) fn compilations_for<'a>(
         &'a self,
@@ -141,7 +141,7 @@ impl Run<'_> {
     }
 
     /// Returns the clang that compiles for all targets. Call this function only if no other
-    /// compiler suffices, because Cargo watches the folders of `PATH` if clang is missing.
+    /// compiler suffices, because if clang is missing, Cargo watches the folders in `PATH`.
     pub(super) fn clang(&self) -> Result<&Clang, NotMade> {
         let version = self.tools.first_clang();
         Ok(self.tools.clang()?.map_err(|log| MissingTool::clang(log, version))?)
@@ -158,8 +158,7 @@ impl Run<'_> {
         let source = self.fresh_or_stale(needed, compilation)?;
         let Source::Compile(compilation) = &source else { return Ok(source) };
         let (first, path) = (needed.sources[0], clang.path.display());
-        // The probe uses one module's command. Modules with the same command share the probe's
-        // result.
+        // The probe runs one module's command. Modules with the same command share its result.
         let (language, options) = (first.language.name(), &needed.module.options);
         let question = format!("{path} {} {language} {options} {}", needed.target, first.options);
         if let Some(text) = self.ask(question, || clang.refusal(&compilation.steps[0])) {

@@ -46,8 +46,8 @@ impl Run<'_> {
     /// Decides how to make machine code or PTX with nvcc.
     pub(super) fn by_nvcc(&self, needed: &Needed<'_>, arch: NvidiaArch) -> Result<Source, NotMade> {
         let nvcc = self.tools.nvcc()?.map_err(MissingTool::nvcc)?;
-        // nvcc needs a host compiler to read the source. The output contains no host code, so the
-        // build machine's own compiler suffices.
+        // nvcc needs a host compiler to read the source, but the output contains no host code, so
+        // the build machine's own compiler suffices.
         let ccbin =
             self.tools.ccbin(&self.cargo.host).map_err(|why| MissingTool::ccbin(nvcc, &why))?;
         let sdk = Sdk::default();

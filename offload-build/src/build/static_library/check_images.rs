@@ -1,7 +1,7 @@
 //! Compares an object's device images with the requested targets.
 //!
 //! If options in build.rs or in nvcc's variables name GPUs, the build rejects or removes them
-//! before a compiler starts. This check finds such options elsewhere: in a compiler wrapper, a
+//! before a compiler starts. This check catches options from elsewhere: a compiler wrapper, a
 //! compiler's configuration file, or a variable that only the compiler reads.
 
 use crate::build::run::Run;
@@ -16,10 +16,10 @@ use offload_format::offload_binary::OffloadBinary;
 use offload_format::section::{DeviceSection, SectionNames};
 use offload_pack::pack_index::Origin;
 
-/// Checks that a new object or image has device code for exactly its targets. Linked device code
-/// may lack a target, because NVIDIA's drivers link PTX.
+/// Checks that a new object or image contains device code for exactly its targets. Linked device
+/// code may lack a target, because NVIDIA's drivers link PTX.
 ///
-/// Returns an error that contains both lists of targets and the possible cause of the difference.
+/// The error lists the targets found, those requested, and a possible cause of the difference.
 #[inline]
 pub(super) fn check(run: &Run<'_>, compilation: &Compilation) -> Result<(), Error> {
     let path = &compilation.image;

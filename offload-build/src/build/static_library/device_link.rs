@@ -1,5 +1,4 @@
-//! Checks that the compiler can link the device code of all sources of a static library, and links
-//! it.
+//! Links the device code of a static library's sources, after checking that the compiler can do so.
 
 use super::objects::{self, LibraryFile};
 use super::retain::retain_entries;
@@ -24,13 +23,13 @@ const FIRST_CLANG: u32 = 19;
 pub(super) struct DeviceLinker<'a> {
     pub(super) run: &'a Run<'a>,
     pub(super) modules: &'a [&'a PlannedModule],
-    /// The targets of all modules together.
+    /// The union of all modules' targets.
     pub(super) targets: &'a [Target],
     pub(super) vendor: Vendor,
 }
 
-/// Checks that no flag adds unlisted targets or requests relocatable device code. Such a request
-/// alone would not make the build link this code.
+/// Checks that no flag adds unlisted targets or requests relocatable device code. On its own, such
+/// a flag would not make the build link this code.
 ///
 /// Returns an error that names the flag, and the source or the variable that contains it.
 #[inline]
@@ -101,8 +100,8 @@ pub(super) fn is_by_nvcc(module: &PlannedModule, vendor: Vendor) -> bool {
 #[inline]
 fn clang<'a>(run: &'a Run<'_>, vendor: Vendor) -> Result<&'a Clang, NotMade> {
     if vendor != Vendor::Amd {
-        // Only ROCm has its own clang. Search for ROCm only if necessary, because each search adds
-        // files that Cargo watches.
+        // Only ROCm ships its own clang. Search for ROCm only if necessary, because each search
+        // adds files that Cargo watches.
         return run.clang();
     }
     let own = run.tools.rocm().ok().and_then(|rocm| run.tools.rocm_clang(rocm));

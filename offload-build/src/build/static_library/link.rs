@@ -1,5 +1,5 @@
-//! Finds the libraries to link for a static library: the library itself, the vendor's runtime and
-//! the C++ library.
+//! Determines what to link for a static library: the library itself, the vendor's runtime and the
+//! C++ library.
 
 use super::StaticLibrary;
 use crate::build::run::Run;
@@ -20,7 +20,7 @@ pub(super) enum Cudart {
 impl Cudart {
     /// Returns how to link CUDA's runtime, according to build.rs. The default is `static`.
     ///
-    /// Returns an error for a word that is not one of the three values.
+    /// Returns an error for any other word.
     #[inline]
     pub(super) fn of(request: &Request) -> Result<Self, Error> {
         match request.cudart.as_deref() {
@@ -43,7 +43,7 @@ pub(super) struct LinkLines {
 }
 
 impl LinkLines {
-    /// Returns the libraries to link. The build's own library is the first.
+    /// Returns the libraries to link, starting with the build's own library.
     #[inline]
     pub(super) fn of(run: &Run<'_>, vendor: Vendor, cudart: Cudart) -> Self {
         let cargo = run.cargo;
@@ -122,7 +122,7 @@ impl LinkLines {
 }
 
 /// Returns `dylib=cudart`. If the folders contain only a file such as `libcudart.so.13`, as in
-/// Python's packages, returns an argument that names this file.
+/// Python packages, returns an argument that names this file.
 #[inline]
 fn shared_runtime(folders: &[PathBuf]) -> String {
     let has = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
@@ -148,11 +148,11 @@ fn shared_runtime(folders: &[PathBuf]) -> String {
 impl StaticLibrary {
     /// Returns the folders in which the linker searches for [`StaticLibrary::link_libraries`].
     ///
-    /// The library's own folder is the first. The list is empty if nothing was compiled.
+    /// The library's own folder comes first. The list is empty if nothing was compiled.
     ///
     /// The build prints these folders for Cargo, unless
     /// [`Build::cargo_metadata`](crate::Build::cargo_metadata) is false. A build script can also
-    /// print them:
+    /// print them itself:
     ///
     /// ```no_run
     /// # let library: offload_build::StaticLibrary = unimplemented!();

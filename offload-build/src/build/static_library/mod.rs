@@ -1,12 +1,12 @@
-//! Compiles sources with host code and device code to a static library that contains the device
-//! code for all targets.
+//! Compiles sources with host and device code into a static library, with device code for all
+//! targets.
 //!
-//! The vendor's compiler driver, or clang's, compiles each source for each of the source's targets.
-//! Only these drivers can combine a launch (`<<<...>>>`) with the code that it starts. One object
-//! contains the images of all targets. The vendor's runtime is linked after the library.
+//! The vendor's compiler driver, or clang's, compiles each source for each of the source's targets,
+//! because only these drivers can connect a launch (`<<<...>>>`) to its kernel. A source's object
+//! contains the images for all its targets. The vendor's runtime is linked after the library.
 //!
-//! The functions in this folder, and those in `compile/` that only they call, are `#[inline]`.
-//! Therefore only build scripts that make static libraries compile them.
+//! The functions in this folder, and those in `compile/` that only they call, are `#[inline]`, so
+//! only build scripts that make static libraries compile them.
 
 mod check_images;
 mod device_link;
@@ -39,7 +39,7 @@ pub struct StaticLibrary {
 }
 
 impl StaticLibrary {
-    /// Returns the library's path. Returns `None` if nothing was compiled, because the build is
+    /// Returns the library's path, or `None` if nothing was compiled, because the build is
     /// [skipped](StaticLibrary::is_skipped), or because
     /// [`Build::allow_empty`](crate::Build::allow_empty) was called and no target is left.
     pub fn path(&self) -> Option<&Path> {
@@ -66,7 +66,7 @@ impl StaticLibrary {
     }
 }
 
-/// Checks that the request for a pack contains no call that only static libraries allow.
+/// Checks that the request for a pack contains no calls that are only for static libraries.
 ///
 /// Returns an error that names the call.
 pub(crate) fn check_pack(request: &Request) -> Result<(), Error> {
@@ -89,7 +89,7 @@ pub(crate) fn check_pack(request: &Request) -> Result<(), Error> {
 
 /// Returns the sources, each as a separate module.
 ///
-/// Returns an error if there are no sources, or if an option of the request is not for libraries.
+/// Returns an error if there are no sources, or if a requested option is only for packs.
 #[inline]
 pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error> {
     if let Some(module) = request.modules.first() {
@@ -145,8 +145,8 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
     Ok(each.collect())
 }
 
-/// Compiles the sources, links the device code if build.rs requests it, puts the objects into the
-/// library, and prints the lines for Cargo.
+/// Compiles the sources, links the device code if build.rs requests it, archives the objects, and
+/// prints the link instructions for Cargo.
 #[inline]
 pub(crate) fn make(run: &Run<'_>, modules: &[PlannedModule]) -> Result<StaticLibrary, Error> {
     let cudart = Cudart::of(run.request)?;
@@ -247,7 +247,7 @@ fn check_prebuilt(run: &Run<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes the library that contains these objects, unless an earlier run wrote the same library.
+/// Archives these objects as the library, unless an earlier run wrote the same library.
 #[inline]
 fn write_archive(
     Run { name, output, cargo, .. }: &Run<'_>,

@@ -1,9 +1,9 @@
 //! The objects of a static library: one for each source, with the device code for its targets.
 //!
-//! The names of the objects contain the targets. Objects for earlier lists of targets remain, so a
-//! return to an earlier list compiles nothing. The build compiles each source separately for each
-//! target. After a change of the list, the build therefore compiles only the device code for the
-//! new targets and, with clang, the host part.
+//! Object names contain the targets, and objects for earlier lists of targets remain, so returning
+//! to an earlier list compiles nothing. Each source is compiled separately for each target, so
+//! after a change of the list, the build compiles only the device code for the new targets and,
+//! with clang, the host part.
 
 use super::check_images;
 use super::device_link::is_by_nvcc;
@@ -32,7 +32,7 @@ use std::slice;
 #[derive(Debug)]
 pub(super) struct LibraryFile {
     compilation: Compilation,
-    /// The hash of the file's bytes, once it is made.
+    /// The hash of the file's bytes, once it exists.
     made: Option<ContentHash>,
 }
 
@@ -53,19 +53,19 @@ impl LibraryFile {
     }
 }
 
-/// The job that makes the object of one source.
+/// The job that builds the object of one source.
 #[derive(Debug)]
 pub(super) struct ObjectJob<'a> {
     module: &'a PlannedModule,
     /// The device code for each target, if each target is compiled separately.
     parts: Vec<LibraryFile>,
-    /// The compilation of the whole object. If nvcc makes the parts, the first part is an object,
-    /// and this compilation is needed only if the parts cannot be joined. `None` if clang compiles
-    /// the host part, because the host part depends on the images of all targets.
+    /// The compilation of the whole object. If nvcc builds the parts, the first part is an object,
+    /// and this compilation runs only if the parts cannot be joined. `None` if clang compiles the
+    /// host part, because the host part depends on the images of all targets.
     whole: Option<Box<LibraryFile>>,
 }
 
-/// Returns the steps that make the object of a source.
+/// Returns the job that builds the object of a source.
 #[inline]
 pub(super) fn plan<'a>(
     run: &Run<'_>,
@@ -109,8 +109,7 @@ pub(super) fn plan<'a>(
     Ok(ObjectJob { module, parts, whole: None })
 }
 
-/// Returns the steps that compile the host part of a source, once its device code in `parts`
-/// exists.
+/// Returns the compilation of a source's host part. The source's device code in `parts` must exist.
 #[inline]
 fn host(
     run: &Run<'_>,
@@ -181,8 +180,7 @@ impl<'a> LaunchCompiler<'a> {
     }
 }
 
-/// Returns the steps with which nvcc makes an object. `all` is the compilation for all targets in
-/// one call.
+/// Returns the job that builds an object with nvcc. `all` compiles for all targets in one call.
 #[inline]
 fn by_nvcc<'a>(
     run: &Run<'_>,
@@ -203,7 +201,7 @@ fn by_nvcc<'a>(
                 one.nvcc_part(makes, all.targets, nvcc, &ccbin, is_relocatable)
             };
             let object = part(Makes::Object, target.as_str())?;
-            // If the target was first in an earlier list, an object already contains its image.
+            // If the target was first in an earlier list, an object with its image already exists.
             let is_object = index == 0 || is_fresh(&object);
             let device = || part(Makes::FatBinary, &format!("device.{target}"));
             parts.push(LibraryFile::new(if is_object { object } else { device()? }));
@@ -265,8 +263,8 @@ pub(super) fn make_all(
     Ok(objects.into_iter().map(LibraryFile::done).collect())
 }
 
-/// Writes the object with the images of all of nvcc's parts to the path of `whole`. If the parts
-/// cannot be joined, writes nothing, and the caller then compiles `whole`.
+/// Joins nvcc's parts into one object at the path of `whole`. If the parts cannot be joined, writes
+/// nothing, so the caller compiles `whole`.
 #[inline]
 fn joined(mut parts: Vec<LibraryFile>, mut whole: LibraryFile) -> Result<LibraryFile, Error> {
     if parts.len() == 1 {
@@ -280,7 +278,7 @@ fn joined(mut parts: Vec<LibraryFile>, mut whole: LibraryFile) -> Result<Library
     Ok(whole)
 }
 
-/// Makes the files that are not fresh. Calls `finish` for each new file before recording its hash.
+/// Builds the files that are not fresh. Calls `finish` for each new file before recording its hash.
 #[inline]
 pub(super) fn make(
     run: &Run<'_>,
@@ -323,7 +321,7 @@ const UNDEFINED: [&str; 3] = [
     "nvlink error   : Undefined reference",
 ];
 
-/// Adds the help to the error of a compiler or linker about a missing device function.
+/// Adds help to a compiler's or linker's error about a missing device function.
 #[inline]
 fn advise(error: Error, is_linked: bool) -> Error {
     let text = error.to_string();

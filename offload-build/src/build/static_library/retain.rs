@@ -1,9 +1,9 @@
 //! Marks the sections that the program's linker must not drop.
 //!
-//! When the program starts, it registers clang's table of kernels and variables. Only the table's
-//! own bounds (`__start_llvm_offload_entries_<hash>`) refer to its section. rustc links with
-//! `--gc-sections`. With this option, lld drops the section unless it has the flag
-//! `SHF_GNU_RETAIN`. GNU ld keeps the section.
+//! When the program starts, it registers clang's table of kernels and variables, but only the
+//! table's own bounds (`__start_llvm_offload_entries_<hash>`) refer to its section. rustc links
+//! with `--gc-sections`, so lld drops the section unless its `SHF_GNU_RETAIN` flag is set. GNU ld
+//! keeps the section.
 //!
 //! The functions are `#[inline]`, so only build scripts that make static libraries compile them.
 
@@ -16,7 +16,7 @@ const START_OF_NAME: &str = "llvm_offload_entries";
 const SHF_GNU_RETAIN: u64 = 0x20_0000;
 
 /// Sets `SHF_GNU_RETAIN` in the tables of kernels and variables of an ELF object, so that linkers
-/// keep them. Does not change other files.
+/// keep them. Leaves other files unchanged.
 #[inline]
 pub(super) fn retain_entries(path: &Path) -> io::Result<()> {
     let mut bytes = fs::read(path)?;
@@ -27,7 +27,7 @@ pub(super) fn retain_entries(path: &Path) -> io::Result<()> {
 }
 
 /// Sets `SHF_GNU_RETAIN` in the tables in an object's bytes. Returns whether any section was
-/// marked. Returns `None` if the bytes are not a complete little-endian 64-bit ELF file.
+/// marked, or `None` if the bytes are not a complete little-endian 64-bit ELF file.
 #[inline]
 fn mark(bytes: &mut [u8]) -> Option<bool> {
     let mut is_marked = false;

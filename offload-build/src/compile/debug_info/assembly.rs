@@ -12,7 +12,7 @@
 //!     .byte   0               # end of children of DIE 0x328d
 //! ```
 //!
-//! Types are converted to the form of LLVM IR, so that one reader handles both formats.
+//! Types are converted to LLVM IR metadata, so that one reader handles both formats.
 //!
 //! Source: the DWARF Debugging Information Format, version 4. Checked with g++ 11 and 12.
 
@@ -23,7 +23,7 @@ use std::fmt::Write;
 /// The types, kernels and variables of a source.
 #[derive(Debug, Default)]
 pub struct Assembly {
-    /// The types and kernels, as metadata of LLVM IR.
+    /// The types and kernels, as LLVM IR metadata.
     pub metadata: String,
     pub kernels: Vec<Function>,
     /// The symbols of variables with external linkage, and the nodes of their types.
@@ -34,6 +34,9 @@ pub struct Assembly {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Function {
     pub symbol: String,
+    /// The symbol that clang gives the kernel, if it may differ: g++ omits the `L` in the names of
+    /// static templates.
+    pub clang_symbol: Option<String>,
     /// The node with its name.
     pub subprogram: Id,
     pub parameters: Vec<Parameter>,
@@ -45,12 +48,12 @@ pub struct Parameter {
     pub name: Option<String>,
     /// The node of its type, if known.
     pub ty: Option<Id>,
-    /// Whether the kernel gets the address of the value.
+    /// Whether the value is passed by address.
     pub is_address: bool,
 }
 
-/// The alignment with which `offload/cpu.h` marks kernels. A section cannot mark kernels, because
-/// g++ does not allow a function and a template instance in one section.
+/// The alignment by which `offload/cpu.h` marks kernels. A section cannot mark them, because g++
+/// does not allow a function and a template instance in one section.
 const ALIGNMENT_OF_KERNELS: u64 = 8192;
 
 #[derive(Debug, Default)]
@@ -120,8 +123,8 @@ impl Assembly {
     }
 }
 
-/// Returns the symbols of functions, keyed by the label at which the function's code begins. The
-/// debug information lacks the symbols of functions with internal linkage.
+/// Returns the symbols of functions, keyed by the label where the function's code begins. The debug
+/// information lacks the symbols of functions with internal linkage.
 fn symbols(text: &str) -> HashMap<&str, &str> {
     let (mut symbols, mut last) = (HashMap::new(), "");
     for line in text.lines() {
@@ -182,7 +185,7 @@ struct Entries<'a> {
     entries: Vec<Entry<'a>>,
     /// The position of each entry.
     places: HashMap<Id, usize>,
-    /// The symbols of functions, keyed by the label at which the function's code begins.
+    /// The symbols of functions, keyed by the label where the function's code begins.
     symbols: HashMap<&'a str, &'a str>,
 }
 
@@ -229,7 +232,14 @@ impl<'a> Entries<'a> {
                 });
             }
         }
-        Some(Function { symbol: symbol.to_owned(), subprogram: with_name.id, parameters })
+        let unscoped = symbol.strip_prefix("_Z").filter(|rest| rest.starts_with(char::is_numeric));
+        let external = entry.get("external").or_else(|| with_name.get("external"));
+        Some(Function {
+            symbol: symbol.to_owned(),
+            clang_symbol: unscoped.filter(|_| external.is_none()).map(|rest| format!("_ZL{rest}")),
+            subprogram: with_name.id,
+            parameters,
+        })
     }
 
     /// Returns the variable with external linkage that an entry defines, and the node of its type.
@@ -341,8 +351,8 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// The bit that distinguishes the number of a list from that of its owner. Other numbers do not use
-/// the bit, because debug information is smaller than 2 GiB.
+/// The bit that distinguishes a list's number from its owner's. No other number sets the bit,
+/// because debug information is smaller than 2 GiB.
 const LIST: Id = 1 << 31;
 
 /// Returns the name of a number encoding, without `DW_ATE_`.

@@ -6,7 +6,7 @@
 /// Source: LLVM's LangRef (22), "Identifiers".
 pub fn identifier(text: &str) -> Option<&str> {
     let end = match text.strip_prefix('"') {
-        // A quotation mark in an identifier is written as `\22`.
+        // A quotation mark in an identifier is escaped as `\22`.
         Some(quoted) => quoted.find('"')? + 2,
         None => {
             let is_part = |c: char| c.is_ascii_alphanumeric() || "_.$-".contains(c);

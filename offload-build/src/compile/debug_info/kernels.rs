@@ -1,4 +1,4 @@
-//! Finds the kernels that a module of LLVM IR defines.
+//! Finds the kernels that an LLVM IR module defines.
 //!
 //! | target | form of a kernel |
 //! |---|---|
@@ -13,7 +13,7 @@ use super::metadata::{Id, Metadata, reference, split, string};
 use std::collections::HashMap;
 use std::str::Lines;
 
-/// The LLVM IR text for the section with which `offload/cpu.h` marks kernels.
+/// The section by which `offload/cpu.h` marks kernels, in LLVM IR syntax.
 const SECTION_ON_CPU: &str = " section \"__TEXT,offload\" ";
 
 /// A kernel that LLVM IR defines.
@@ -21,7 +21,7 @@ const SECTION_ON_CPU: &str = " section \"__TEXT,offload\" ";
 pub struct Kernel {
     /// The kernel's mangled name.
     pub symbol: String,
-    /// The node of the kernel's `DISubprogram`.
+    /// The kernel's `DISubprogram` node.
     pub subprogram: Id,
     /// The parameters in memory.
     pub stored: Vec<Stored>,
@@ -48,11 +48,10 @@ pub enum Align {
 /// The smallest alignment of arguments on a CPU's stack. The type's own alignment may be smaller.
 const WORD: u64 = 8;
 
-/// Returns the kernels in the order of their definitions. Kernels without debug information are
-/// left out.
+/// Returns the kernels with debug information, in definition order.
 pub fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel> {
     let annotated = annotated(metadata);
-    // Returns the kernel that a line defines. `body` is the lines after it.
+    // Returns the kernel that a line defines. `body` holds the lines after it.
     let kernel = |line: &'ir str, body: Lines<'ir>| {
         let Definition { name, arguments, behind, is_on_cpu, .. } = definition(line, &annotated)?;
         let subprogram = behind.split_once("!dbg ")?.1.split(' ').next().and_then(reference)?;
@@ -75,7 +74,7 @@ pub fn kernels<'ir>(ir: &'ir str, metadata: &Metadata<'ir>) -> Vec<Kernel> {
     kernels
 }
 
-/// The line in which a kernel's definition begins.
+/// The first line of a kernel's definition.
 struct Definition<'ir> {
     /// The text up to the arguments.
     before: &'ir str,
@@ -85,7 +84,7 @@ struct Definition<'ir> {
     is_on_cpu: bool,
 }
 
-/// Returns the definition of a kernel. `annotated` contains the kernels listed in metadata.
+/// Returns the definition if a line defines a kernel. `annotated` lists the kernels in metadata.
 fn definition<'ir>(line: &'ir str, annotated: &[&str]) -> Option<Definition<'ir>> {
     let (attributes, rest) = line.strip_prefix("define ")?.split_once('@')?;
     let name = ir::identifier(rest)?;
@@ -123,8 +122,8 @@ fn points_to_shared(argument: &str) -> bool {
 /// The symbol of dynamic shared memory, whose size a launch sets.
 const SHARED: &str = "@offload_shared";
 
-/// Returns the IR with a 4-byte offset into dynamic shared memory in place of each parameter that
-/// points to shared memory. OpenCL's runtime can pass such pointers, but CUDA and HIP cannot.
+/// Replaces each parameter that points to shared memory with a 4-byte offset into dynamic shared
+/// memory, and returns the IR. OpenCL's runtime can pass such pointers, but CUDA and HIP cannot.
 pub fn with_offsets(ir: &str) -> String {
     let metadata = Metadata::parse(ir);
     let annotated = annotated(&metadata);
@@ -202,7 +201,7 @@ fn call<'ir>(line: &'ir str, names: &[&str]) -> Option<(&'ir str, Vec<&'ir str>,
     Some((&line[..line.len() - rest.len()], arguments, behind))
 }
 
-/// Splits a text that starts with arguments in parentheses into these arguments and the rest.
+/// Splits a text into the parenthesized arguments at its start and the rest.
 fn arguments(text: &str) -> Option<(Vec<&str>, &str)> {
     let (mut depth, mut is_string) = (0_usize, false);
     let end = text.bytes().position(|byte| {
@@ -217,7 +216,7 @@ fn arguments(text: &str) -> Option<(Vec<&str>, &str)> {
     Some((split(text.get(1..end)?).collect(), &text[end + 1..]))
 }
 
-/// Returns the record parameters of a kernel that are in memory. The body ends with `}`.
+/// Returns a kernel's record parameters that are in memory. The body ends with `}`.
 fn stored<'ir>(
     arguments: &[&'ir str],
     body: Lines<'ir>,
@@ -242,8 +241,8 @@ fn stored<'ir>(
             let place = if let Some(variable) = value.strip_prefix("alloca ") {
                 aligned(variable).map(|(storage, align)| (storage, Align::Exactly(align)))
             } else {
-                // On AMD's GPUs, the variable is in a different address space, and a cast gives its
-                // address.
+                // On AMD's GPUs, the variable is in a different address space, so its address is
+                // cast.
                 let cast = value.strip_prefix("addrspacecast ");
                 let from =
                     cast.and_then(|it| it.split_once(" to ")).map(|(from, _)| last_word(from));
@@ -258,7 +257,7 @@ fn stored<'ir>(
             && let Some(&(storage, align)) = places.get(last_word(place))
             && let Some(variable) = rest.split(',').next().map(last_word).and_then(reference)
             && let Some(variable) = metadata.node(variable).filter(|it| it.number("arg").is_some())
-            // If a parameter is passed by its address, its variable is a pointer.
+            // A parameter passed by reference has a pointer as its variable, so skip it.
             && storage.starts_with('%')
         {
             stored.extend(variable.reference("type").map(|ty| Stored { ty, align }));

@@ -61,7 +61,7 @@ impl<'ir> Metadata<'ir> {
         list.map(|(_, list)| self.nodes_of(*list)).unwrap_or_default()
     }
 
-    /// Returns the nodes that the items of a list refer to.
+    /// Returns the nodes that a list's items refer to.
     fn nodes_of(&self, list: Node<'ir>) -> Vec<Node<'ir>> {
         let mut nodes = Vec::new();
         for item in list.items() {
@@ -121,7 +121,7 @@ impl<'ir> Node<'ir> {
         reference(self.field(field)?)
     }
 
-    /// Returns the text of a field that is a string.
+    /// Returns the text of a string field.
     pub fn string(&self, field: &str) -> Option<String> {
         string(self.field(field)?)
     }
@@ -130,7 +130,7 @@ impl<'ir> Node<'ir> {
         self.field(field)?.parse().ok()
     }
 
-    /// Returns the number in a field whose value may be negative.
+    /// Returns the number in a field, which may be negative.
     pub fn integer(&self, field: &str) -> Option<i128> {
         self.field(field)?.parse().ok()
     }
@@ -161,7 +161,7 @@ pub fn reference(text: &str) -> Option<Id> {
     text.strip_prefix('!')?.parse().ok()
 }
 
-/// Returns the text between quotation marks. In this text, a backslash and two hexadecimal digits
+/// Returns the text between quotation marks, unescaped: a backslash and two hexadecimal digits
 /// represent one byte, and two backslashes represent one backslash.
 pub fn string(text: &str) -> Option<String> {
     let text = text.strip_prefix('"')?.strip_suffix('"')?;
@@ -187,7 +187,7 @@ pub fn split(text: &str) -> Items<'_> {
     Items { rest: text.trim() }
 }
 
-/// The iterator of [`split`].
+/// The iterator that [`split`] returns.
 #[derive(Debug)]
 pub struct Items<'a> {
     rest: &'a str,

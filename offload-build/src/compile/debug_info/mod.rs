@@ -1,5 +1,5 @@
-//! Reads what compilers write about a source. This includes definitions and debug information in
-//! LLVM IR and assembly, and the orders of atomic operations in LLVM IR and PTX.
+//! Reads what compilers write about a source: definitions and debug information in LLVM IR and
+//! assembly, and the orders of atomic operations in LLVM IR and PTX.
 
 pub mod assembly;
 pub mod ir;

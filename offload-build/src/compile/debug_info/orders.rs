@@ -1,10 +1,10 @@
-//! Compares the memory orders of atomic operations in LLVM IR with those in the PTX or SPIR-V made
-//! from the IR.
+//! Compares the memory orders of atomic operations in LLVM IR with those in the PTX or SPIR-V
+//! generated from the IR.
 //!
 //! Checked with the IR of clang 15 to 22 and of rustc 1.96, and with LLVM's PTX and SPIR-V.
 
-/// The instructions that have no order in LLVM's SPIR-V. Atomic loads and stores become plain loads
-/// and stores. The orders of the other instructions apply to no memory.
+/// The instructions that lose their order in LLVM's SPIR-V: atomic loads and stores become plain
+/// loads and stores, and the orders of the other instructions apply to no memory.
 pub const NO_ORDER_IN_SPIRV: &str = ".load.store.fence.cas.";
 
 /// Returns the names of all atomic instructions without an order, such as `atom.global.add.u32`.
@@ -25,9 +25,9 @@ pub fn without_order(ptx: &str) -> String {
     names
 }
 
-/// The operations of LLVM IR with their PTX instructions, and their names in sources. LLVM compiles
-/// all other operations, and those on one or two bytes, to loops around `cas`. The last matching
-/// row wins.
+/// The atomic operations of LLVM IR, with their PTX instructions and their names in sources. LLVM
+/// compiles all other operations, and those on one or two bytes, to loops around `cas`. The last
+/// matching row wins.
 const OPERATIONS: [[&str; 3]; 19] = [
     [" cmpxchg ", CAS, "compare_exchange"],
     [" xchg ", ".exch.", "swap"],
@@ -53,8 +53,8 @@ const OPERATIONS: [[&str; 3]; 19] = [
 const CAS: &str = ".cas.";
 const FETCH_UPDATE: &str = "fetch_update";
 
-/// Returns a line for each operation that has an order in the LLVM IR although its instruction is
-/// among the names in `plain`.
+/// Returns a line for each operation with an order in the LLVM IR whose instruction is among the
+/// names in `plain`.
 ///
 /// Skips the compiler's own static functions, whose names begin with `__`. For example,
 /// `__iAtomicAdd` implements CUDA's `atomicAdd`, which guarantees no order but is `seq_cst` in IR.
@@ -99,8 +99,8 @@ pub fn lost(ir: &str, plain: &str) -> String {
     lines
 }
 
-/// Whether a mangled name, such as `_ZL12__iAtomicAddPii`, is that of a static function whose name
-/// is `__` and 8 to 17 letters.
+/// Whether a mangled name, such as `_ZL12__iAtomicAddPii`, is that of a static function named `__`
+/// plus 8 to 17 letters.
 fn is_of_compiler(function: &str) -> bool {
     function.starts_with("_ZL1") && function.find("__") == Some(5)
 }

@@ -14,10 +14,10 @@ const TURN: &str = "255";
 const TURNED: &str = ".turned";
 const LEAST: usize = 8;
 
-/// The metadata that marks memory accesses in which threads are independent.
+/// The metadata that marks memory accesses as independent across threads.
 const GROUP: &str = ", !llvm.access.group !900000000";
 
-/// The loops of a kernel that are turned.
+/// A kernel's turned loops.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     /// The labels at which the loops begin.
@@ -39,12 +39,12 @@ pub(super) struct Kernel {
     last: Vec<usize>,
     /// A number greater than every value's number.
     pub(super) numbers: usize,
-    /// The turned loops, and the values that threads share when they run together. `uniforms`
-    /// contains each value's number and type, and the wait at which the value begins.
+    /// The turned loops, and the values that threads share when they run together. `uniforms` holds
+    /// each value's number, its type, and the wait at which it begins.
     turns: Turns,
     uniforms: Vec<(usize, String, usize)>,
     /// For the shared values: the stores before the next wait, the instructions at the start of a
-    /// region that find the values' addresses, and the parameters for these addresses.
+    /// region that compute the values' addresses, and the parameters for these addresses.
     stores: Vec<String>,
     own: String,
     owns: String,
@@ -57,11 +57,12 @@ pub(super) struct Kernel {
     once: String,
     same: String,
     begin: String,
-    /// Instructions whose results are computed from the arguments and the indices, and differ
-    /// between threads.
+    /// Instructions whose results depend only on the arguments and the indices, but differ between
+    /// threads.
     varying: Vec<Line>,
-    /// For comparisons of sums of `threadIdx.x`: the functions that compute them, the checks
-    /// whether two threads of a row get the same results, and the parameters for the results.
+    /// For comparisons of sums of `threadIdx.x`: the functions that compute result and sum, the
+    /// checks whether two threads of a row get the same results, and the parameters for the
+    /// results.
     sums: String,
     agree: Vec<(usize, String)>,
     results: String,
@@ -69,9 +70,9 @@ pub(super) struct Kernel {
     fields: Vec<String>,
 }
 
-/// Returns the number of regions of a kernel and their text, or the reason why its threads need
+/// Returns the number and the text of a kernel's regions, or the reason why its threads need
 /// stacks. If loops can be turned, the text contains the regions with turned loops before those
-/// without. A launch runs the first regions that are valid for it.
+/// without, because a launch runs the first regions that are valid for it.
 pub(super) fn regions(name: &str, function: &str) -> Result<(usize, String), String> {
     let text = instructions(function);
     let mut plain = Kernel::of(&text, Turns::default())?;
@@ -168,7 +169,7 @@ impl Kernel {
         self.push(&format!("resume.{wait}:"));
     }
 
-    /// Lets threads that run together share one value of a `phi`.
+    /// Lets threads that run together share the value of a `phi`.
     fn make_uniform(&mut self, line: &mut Line) -> Result<(), String> {
         let (value, ty) = (take(&mut line.value), line.result_type()?.to_owned());
         let name = value.to_string();
@@ -240,10 +241,9 @@ impl Kernel {
         found
     }
 
-    /// Moves instructions whose results depend only on the arguments and the indices, so that they
-    /// precede the body. If the result is the same for all threads, moves the instruction out of
-    /// the loop over the threads. Moves variables in memory, too. In kernels that wait, these
-    /// variables become arrays.
+    /// Moves instructions whose results depend only on the arguments and the indices in front of
+    /// the body or, if the result is the same for all threads, out of the loop over the threads.
+    /// Also moves variables in memory, which become arrays in kernels that wait.
     fn repeat(&mut self) -> Result<(), String> {
         let (mut of, mut used) = (vec![0; self.numbers], vec![false; self.numbers]);
         of[0] = 3;
@@ -303,8 +303,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// Writes the first instructions of each thread, in which the results of comparisons of sums
-    /// are parameters. Threads of a row with the same results run together, and clang moves code
+    /// Writes the first instructions of each thread, which get the results of comparisons of sums
+    /// as parameters. Threads of a row with the same results run together, so clang hoists code
     /// that depends on the results out of the loop over these threads.
     fn compare(&mut self, of: &[usize]) {
         for (at, line) in self.varying.iter().enumerate() {
@@ -321,7 +321,7 @@ impl Kernel {
                     lines.insert_str(0, &format!("  {}\n", line.text));
                 }
             }
-            // A result that is undefined in one thread may be defined in others.
+            // Drop these flags: a result that is poison in one thread may be defined in others.
             let flags = [(" nsw", ""), (" nuw", ""), (" nneg", ""), (" samesign", "")];
             let value = line.value.to_string();
             let by = [
@@ -405,7 +405,7 @@ impl Kernel {
     }
 
     /// Finds the values to keep across waits, and adds an array for each. Returns the values to
-    /// keep at each wait, and the values' types (empty for the other values).
+    /// keep at each wait, and the values' types (empty for values that are not kept).
     fn keep(&mut self) -> Result<(Vec<Vec<usize>>, Vec<String>), String> {
         // Collect each value's definition, and the segments at whose ends the value is needed.
         let (mut definitions, mut ends) = (vec![usize::MAX; self.numbers], lists(self.numbers));
@@ -447,9 +447,9 @@ impl Kernel {
         Ok((kept, types))
     }
 
-    /// Returns the kernel's instructions, and those that keep values. Between its definition and
-    /// its uses, a kept value is in a variable. The instructions copy the value to an array before
-    /// a wait, and copy it back after the wait.
+    /// Returns the kernel's instructions, plus those that keep values. A kept value lives in a
+    /// variable between its definition and its uses, and is copied to an array before a wait and
+    /// back afterwards.
     fn body(&mut self) -> Result<String, String> {
         // Arrays contain an element for each thread, but all threads share variables outside
         // arrays.

@@ -15,19 +15,19 @@ pub(super) const PURE_CALLS: [&str; 7] = [
     "@llvm.fshl.",
 ];
 
-/// Flags that `known` returns besides the number for a value. `CONSTANT`: the value is loaded from
-/// memory that no thread changes. `VARIES`: it differs between threads. `IN_ROW`: it differs
-/// between threads of a row. `SUM`: it is `threadIdx.x` plus values that are the same in a row, or
-/// an address with such a sum as its offset. `AGREED`: it is the same in threads that run together,
-/// because it depends on comparisons of such sums.
+/// Flags in the result of `known`, besides the number for a value. `CONSTANT`: the value is loaded
+/// from memory that no thread changes. `VARIES`: it differs between threads. `IN_ROW`: it differs
+/// between threads of the same row. `SUM`: it is `threadIdx.x` plus values that are the same in a
+/// row, or an address whose offset is such a sum. `AGREED`: it is the same in threads that run
+/// together, because it depends on comparisons of such sums.
 pub(super) const CONSTANT: usize = 8;
 pub(super) const VARIES: usize = 16;
 pub(super) const IN_ROW: usize = 32;
 pub(super) const SUM: usize = 64;
 pub(super) const AGREED: usize = 128;
 
-/// Returns the ordering with which an instruction compares a sum, the sum's type, and the number of
-/// its value. Returns `None` if the instruction compares no sum.
+/// If an instruction compares a sum by order, returns the signed or unsigned `<=`, the sum's type,
+/// and the number of its value. Returns `None` for other instructions.
 pub(super) fn comparison<'a>(
     line: &'a Line,
     of: &[usize],
@@ -79,8 +79,8 @@ pub(super) fn known(line: &Line, of: &[usize]) -> usize {
         }
         "load" if has(text, &["!invariant.load"]) => [0, 0, 1, 2][first],
         "load" => [0, 0, 1 | CONSTANT, 2 | CONSTANT][first],
-        // Do not load early, because a varying index may be outside the array in threads that do
-        // not run this instruction.
+        // Prevent an early load from this address: a varying index may be out of bounds in threads
+        // that do not run this instruction.
         "getelementptr" if line.uses.len() > 1 => 1,
         "getelementptr" if first == 5 => {
             if !["i64 4", "i64 8", "i32 1", "i32 2"].iter().any(|it| text.ends_with(it)) {

@@ -14,17 +14,17 @@ mod turn;
 use self::text::{calls_pointer, definitions, global_names, has};
 use std::fmt::Write as _;
 
-/// The section of functions that run one thread of a kernel, and the prefix of their names. The
-/// functions' only parameter points to the addresses of the arguments.
+/// The section of the functions that each run one thread of a kernel, and the prefix of their
+/// names. Their only parameter points to the addresses of the arguments.
 const ENTRIES: &str = "section \"offload_threads\"";
 const THREAD: &str = "offload_cpu_thread_";
-/// The prefix of the names of entries, which programs launch.
+/// The name prefix of entries, which programs launch.
 const ENTRY: &str = "offload_cpu_kernel_";
 /// The call to the function in which threads wait.
 const WAIT: &str = "@offload_cpu_wait(";
 
-/// The definitions that regions share. The metadata marks memory accesses in which threads are
-/// independent, and the loops over the threads.
+/// The definitions that regions share. The metadata marks the loops over the threads, and the
+/// memory accesses that are independent across threads.
 const COMMON: &str = "define internal ptr @offload_cpu_place(ptr returned %0) alwaysinline {\n  ret \
     ptr %0\n}\n!900000000 = distinct !{}\n!900000001 = !{}\n!900000002 = distinct !{!900000002, \
     !{!\"llvm.loop.parallel_accesses\", !900000000}}\n";
@@ -40,8 +40,8 @@ struct Module<'a> {
     is_alone: bool,
 }
 
-/// Returns the IR with regions for each kernel that can be cut, and with a record of each kernel
-/// for the image. `is_alone` tells whether the source is the module's only one.
+/// Returns the IR, plus the regions of each kernel that can be cut and a record of each kernel for
+/// the image. `is_alone` tells whether the source is the module's only one.
 pub(crate) fn cut(ir: &str, is_alone: bool) -> String {
     let (names, texts) = definitions(ir);
     let mut module = Module { ir, names, texts, is_pointer_to_wait: !is_alone, is_alone };
@@ -113,8 +113,8 @@ impl Module<'_> {
         }
     }
 
-    /// Whether a different source may define this declared function. clang knows the effects of
-    /// functions of the C library, and marks them `nofree`.
+    /// Whether a different source may define this declared function. clang knows the effects of C
+    /// library functions, and marks them `nofree`.
     fn is_of_source(&self, declaration: &str, name: &str) -> bool {
         let of_library = ["llvm.", "__", "_ZSt", "_ZNSt", "_ZNKSt", "_Zn", "_Zd"];
         let attributes = format!("\nattributes {} = {{", group_of(declaration));
@@ -124,8 +124,8 @@ impl Module<'_> {
     }
 }
 
-/// Whether a function belongs to the scheduler, which runs blocks. A kernel that launches kernels
-/// may call such a function.
+/// Whether a function belongs to the scheduler, which runs blocks. Kernels that launch kernels may
+/// call scheduler functions.
 fn is_of_scheduler(name: &str) -> bool {
     name.starts_with("offload_cpu_")
         || name.find("11offload_cpu").is_some_and(|at| at <= "_ZZNK".len())

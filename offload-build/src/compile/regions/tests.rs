@@ -3,7 +3,7 @@
 use super::cut;
 use super::text::{Line, result_type};
 
-/// A kernel with a wait. It reads a value before the wait, and uses it afterwards.
+/// A kernel that reads a value before a wait, and uses it afterwards.
 const WAITS: &str = r#"
 @threadIdx = linkonce_odr thread_local global [3 x i32] zeroinitializer
 define void @offload_cpu_wait(i32 %0) #0 {
@@ -46,7 +46,7 @@ attributes #3 = { nofree "target-cpu"="x86-64" }
 fn values_over_waits_are_in_arrays_and_others_are_not() {
     let text = cut(WAITS, true);
     assert!(text.contains("c\"kern regions: 2\\0A\", section \".offload.regions\""), "{text}");
-    // The value is kept. The address is computed from the argument and the index.
+    // The value is kept, but the address is recomputed from the argument and the index.
     assert!(text.contains("%\"offload_cpu_thread_kern.kept\" = type { float }"), "{text}");
     assert!(text.contains("{ ptr @\"offload_cpu_kernel_kern\", i64 ptrtoint "), "{text}");
     assert_eq!(text.matches("\nret i32 1\nresume.1:\n").count(), 1, "{text}");

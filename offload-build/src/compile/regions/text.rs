@@ -1,6 +1,6 @@
-//! Reads LLVM IR as text: definitions, instructions, and the types of the instructions' results.
+//! Reads LLVM IR as text: definitions, instructions, and the instructions' result types.
 
-/// A thread's variables in the forms that clang writes, with their replacements in regions.
+/// A thread's variables as clang writes them, with their replacements in regions.
 const OF_THREAD: [(&str, &str); 17] = [
     ("@threadIdx", "%threadIdx.of.0"),
     ("@blockIdx", "%blockIdx.of.0"),
@@ -24,14 +24,14 @@ const OF_THREAD: [(&str, &str); 17] = [
 ];
 
 /// An instruction or a label. Values are written as `%v1.`. A block begins at the label `%b2.` and
-/// ends with the block `%e2.`, which contains only the instruction that leaves the block.
+/// ends with the block `%e2.`, which contains only the terminator.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     pub(super) text: String,
     /// The number of the value that this instruction defines, or 0.
     pub(super) value: usize,
     pub(super) uses: Vec<usize>,
-    /// The labels that this instruction may jump to. In a `phi`, the label of each value.
+    /// The labels that this instruction may jump to. For a `phi`, the label of each incoming value.
     pub(super) labels: Vec<usize>,
     pub(super) segment: usize,
 }
@@ -70,13 +70,13 @@ impl Line {
         Self { text, value, uses, labels, segment }
     }
 
-    /// Returns the first word of the instruction, without the words before `call`.
+    /// Returns the instruction's first word. Skips words such as `tail` before `call`.
     pub(super) fn opcode(&self) -> &str {
         let first = word(operation(&self.text), 0);
         if has(first, &["tail"]) { "call" } else { first }
     }
 
-    /// Whether this instruction calls a function, which may depend on the running thread.
+    /// Whether this instruction calls a function that may depend on the running thread.
     pub(super) fn is_call(&self) -> bool {
         ["call", "invoke"].contains(&self.opcode())
             && !has(&self.text, &[" asm ", "@llvm.", "@offload_cpu_place("])
@@ -118,7 +118,7 @@ pub(super) fn replaced(text: &str, by: &[(&str, &str)]) -> String {
     text
 }
 
-/// Splits a module into the names of its definitions and declarations, and their texts.
+/// Returns the names and the texts of a module's definitions and declarations.
 pub(super) fn definitions(ir: &str) -> (Vec<&str>, Vec<&str>) {
     let (mut names, mut texts) = (Vec::new(), Vec::new());
     let mut rest = ir;
@@ -135,7 +135,7 @@ pub(super) fn definitions(ir: &str) -> (Vec<&str>, Vec<&str>) {
     (names, texts)
 }
 
-/// Returns the global names in a text without debug information, including any quotation marks.
+/// Returns the global names in a text outside debug information, including any quotation marks.
 pub(super) fn global_names(text: &str) -> Vec<&str> {
     let mut names = Vec::new();
     for line in text.lines() {
@@ -157,7 +157,7 @@ pub(super) fn calls_pointer(text: &str) -> bool {
     false
 }
 
-/// Returns where the names after `@` or `%` begin and end.
+/// Returns where each name that follows `sign` (`@` or `%`) begins and ends, sign included.
 fn names_after(text: &str, sign: u8) -> Vec<(usize, usize)> {
     let (mut found, mut at) = (Vec::new(), 0);
     let bytes = text.as_bytes();
@@ -195,7 +195,7 @@ pub(super) fn instructions(function: &str) -> String {
     replaced(function, &OF_THREAD)
 }
 
-/// Whether an instruction contains a thread's variable inside a constant, as clang 15 writes it.
+/// Whether a constant in an instruction contains a thread's variable, as in clang 15's output.
 pub(super) fn has_constant_of_thread(line: &str) -> bool {
     let mut rest = line;
     // An argument list has no space before its bracket.
@@ -249,7 +249,7 @@ fn length(text: &str, end: u8) -> usize {
     at
 }
 
-/// Returns the first type in an instruction's text. Skips the words before the type.
+/// Returns the first type in an instruction's text, skipping the words before it.
 fn first_type(text: &str) -> &str {
     const NAMES: &str = " ptr float double half bfloat x86_fp80 fp128 ";
     let mut rest = text;
@@ -268,7 +268,7 @@ fn first_type(text: &str) -> &str {
     ""
 }
 
-/// Returns the type of an instruction's result. The type is empty if the text does not contain it.
+/// Returns the type of an instruction's result, or an empty string if the text does not contain it.
 pub(super) fn result_type(operation: &str) -> &str {
     let code = word(operation, 0);
     let parts = parts(&operation[code.len()..]);
@@ -285,7 +285,7 @@ pub(super) fn result_type(operation: &str) -> &str {
             members[parts[1].parse().unwrap_or(0)]
         }
         "extractvalue" => "",
-        // The instruction is a cast. In brackets, `to` would belong to a constant.
+        // In a cast, the result type follows `to`. A `to` in brackets belongs to a constant.
         _ => match parts[0].split_once(" to ") {
             Some((_, ty)) if !ty.contains(')') => ty,
             _ => ty,

@@ -1,10 +1,10 @@
 //! Finds the loops to turn. In a turned loop, all threads run one iteration, then all run the next.
-//! This makes the loop over the threads the innermost loop, which clang vectorizes.
+//! The loop over the threads thus becomes the innermost loop, which clang vectorizes.
 //!
 //! A region ends where an iteration begins, although threads do not wait there. Values that change
-//! in the same way in all threads, such as counters, are stored once. This is valid for threads on
-//! the same path, because they start with the same values and leave the loop in the same iteration.
-//! If threads of a block have been at different waits, `offload/regions.h` compares the values.
+//! identically in all threads, such as counters, are stored once. This is valid for threads on the
+//! same path, because they start with the same values and leave the loop in the same iteration. If
+//! threads of a block have been at different waits, `offload/regions.h` compares the values.
 
 use super::kernel::{Kernel, Turns};
 use super::known::{AGREED, IN_ROW, PURE, PURE_CALLS, SUM, VARIES, known};
@@ -31,8 +31,8 @@ impl Kernel {
                 && line.result_type().is_ok_and(|it| it.starts_with('i') || it == "ptr")
         };
         let phis: Vec<&Line> = self.lines.iter().filter(is_number).collect();
-        // First assume that all values are the same in all threads. Then remove each value that
-        // depends on a value that differs.
+        // First assume that all values are the same in all threads, then remove each value that
+        // depends on a differing one.
         let mut uniform: Vec<usize> = phis.iter().map(|line| line.value).collect();
         loop {
             let of = self.knowledge(&uniform);
@@ -104,9 +104,8 @@ impl Kernel {
         of
     }
 
-    /// Whether all threads run a loop equally often, and turning the loop is faster. Turning is
-    /// faster only if no branch leads just a few threads into the loop, and if threads access
-    /// adjacent memory.
+    /// Whether all threads run a loop equally often, and turning the loop makes it faster: no
+    /// branch may lead just a few threads into the loop, and threads must access adjacent memory.
     fn is_turned(&self, it: &Loop, of: &[usize]) -> bool {
         self.lines.iter().all(|line| match line.opcode() {
             "br" | "switch" if !line.uses.is_empty() => {

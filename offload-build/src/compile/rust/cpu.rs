@@ -1,9 +1,9 @@
-//! Makes the command lines that compile a kernel crate for the CPU. With the program's toolchain,
-//! Cargo makes one object from the crate and its dependencies.
+//! Builds the command lines that compile a kernel crate for the CPU. Using the program's toolchain,
+//! Cargo builds one object from the crate and its dependencies.
 //!
 //! A stable rustc contains LLVM's sanitizers, but allows their options only with `RUSTC_BOOTSTRAP`.
-//! `core` is not compiled with sanitizers, so accesses in its functions are checked only if the
-//! function is generic or inlined.
+//! `core` itself is compiled without sanitizers, so only accesses in its generic or inlined
+//! functions are checked.
 
 use super::super::sanitizer::Sanitizer;
 use super::super::{Compilation, Compilations};
@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 const CFG: &str = "--cfg=offload_cpu";
 
 impl Compilations<'_> {
-    /// Returns the step in which Cargo compiles the crate to an object for a CPU image. Cargo's
-    /// files are in `folder`.
+    /// Returns the step in which Cargo compiles the crate to an object for a CPU image. `folder`
+    /// becomes Cargo's target folder.
     pub(in super::super) fn crate_for_cpu(
         &self,
         to: &mut Compilation,
@@ -62,10 +62,10 @@ impl Sanitizer {
             Check::Undefined => &[],
         };
         let all: &[&str] = &[
-            // The C++ compiler links the sanitizer's library.
+            // The C++ compiler links the sanitizer's library, so rustc must not.
             "-Zexternal-clangrt",
-            // With these options, overflows panic. So do unsafe functions in `core` whose
-            // conditions are violated, such as `get_unchecked` beyond the end of a slice.
+            // These options make overflows panic, as well as unsafe functions in `core` whose
+            // preconditions are violated, such as `get_unchecked` beyond the end of a slice.
             "-Cdebug-assertions=on",
             "-Coverflow-checks=on",
             "-Copt-level=1",

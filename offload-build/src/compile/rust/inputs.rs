@@ -47,8 +47,8 @@ pub(in super::super) fn add_inputs(
     Ok(())
 }
 
-/// Returns the folder of a package if the file is the package's build script and the script does
-/// not tell Cargo what it reads.
+/// Returns a package's folder if the file is the package's build script and the script does not
+/// tell Cargo what it reads.
 fn of_script<'m>(manifest: &'m Path, file: &Path, recorded: &OfCargo) -> Option<&'m Path> {
     let (folder, text) = (manifest.parent()?, fs::read_to_string(manifest).ok()?);
     let manifest = Manifest::parse(&text);

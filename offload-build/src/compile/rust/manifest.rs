@@ -67,7 +67,7 @@ impl Reader<'_> {
         self.value(&key)
     }
 
-    /// Reads a key. Returns the key with the table's name in front.
+    /// Reads a key, and returns it prefixed with the table's name.
     fn key(&mut self, table: &str) -> Option<String> {
         let mut key = table.to_owned();
         loop {
@@ -107,7 +107,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a quoted text, or a text up to one of the characters in `ends`.
+    /// Reads a quoted string, or bare text up to one of the characters in `ends`.
     fn text(&mut self, ends: &str) -> Option<String> {
         let mut quotes = ["\"\"\"", "'''", "\"", "'"].into_iter();
         let Some(quote) = quotes.find(|quote| self.rest.starts_with(quote)) else {

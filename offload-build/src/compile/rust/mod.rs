@@ -1,4 +1,4 @@
-//! Makes the command lines that make images from a Rust kernel crate: Cargo with the kernels'
+//! Builds the command lines that turn a Rust kernel crate into images: Cargo with the kernels'
 //! toolchain, then lld or ptxas.
 //!
 //! | target | Cargo makes | next step |
@@ -8,12 +8,11 @@
 //! | `sm_*` | PTX | ptxas: cubin |
 //! | `cpu` | an object, with the program's own toolchain | the C++ compiler: shared object |
 //!
-//! Cargo compiles the crate as a static library with link-time optimization. rustc then makes one
-//! object from the crate, its dependencies and `core`, with only the code that kernels use. PTX
+//! Cargo compiles the crate as a static library with link-time optimization, so rustc emits one
+//! object for the crate, its dependencies and `core`, with only the code that kernels use. PTX
 //! therefore needs no linker. Each target has a separate target folder in `OUT_DIR`, because `core`
-//! is compiled for the target's processor. Cargo does not notice when an image's file is missing.
-//! Each step therefore first removes Cargo's record of the crate, but keeps the records of its
-//! dependencies.
+//! is compiled for the target's processor. Cargo does not notice a missing image file, so each step
+//! first removes Cargo's record of the crate, but keeps those of its dependencies.
 
 mod cpu;
 mod inputs;
@@ -37,7 +36,7 @@ use std::path::{Path, PathBuf};
 /// The rustc option for full debug information.
 const DEBUG_INFO: &str = "-Cdebuginfo=2";
 
-/// The kind of rustc output that is PTX if the target is an NVIDIA GPU.
+/// rustc's `--emit` kind that outputs PTX for NVIDIA's GPUs.
 const PTX: &str = "asm";
 
 /// A kernel crate, and the toolchain that compiles it.
@@ -55,10 +54,10 @@ pub(crate) struct Lld {
     pub(crate) identity: Identity,
 }
 
-/// The settings with which Cargo compiles a crate for one target.
+/// Cargo's settings for compiling a crate for one target.
 struct Recipe<'a> {
     triple: &'a str,
-    /// The folder in which Cargo builds.
+    /// Cargo's target folder.
     folder: PathBuf,
     /// The rustc flags for all crates.
     flags: Vec<String>,
@@ -75,8 +74,8 @@ impl Compilations<'_> {
     ) -> Compilation {
         let mut compilation = self.compilation("hsaco", &[&of.rust.identity, &lld.identity]);
         let mut flags = vec![format!("-Ctarget-cpu={}", id.processor())];
-        // Without this flag, LLVM replaces kernels that have the same code with aliases, but no
-        // runtime finds aliases.
+        // Without this flag, LLVM replaces kernels with identical code by aliases, which no runtime
+        // finds.
         flags.push("-Zmerge-functions=disabled".to_owned());
         let mut features = Vec::new();
         for (name, state) in id.features() {
@@ -95,7 +94,7 @@ impl Compilations<'_> {
         compilation
     }
 
-    /// Returns the compilation that makes PTX or, with `ptxas`, machine code.
+    /// Returns the compilation to PTX or, with `ptxas`, to machine code.
     pub(crate) fn rust_nvidia(
         &self,
         of: Crate<'_>,
@@ -119,8 +118,8 @@ impl Compilations<'_> {
         Recipe { triple: triple(vendor), folder: self.work("target"), flags, builds_core: true }
     }
 
-    /// Adds the step in which Cargo compiles the crate to this file, and the step that describes
-    /// its kernels.
+    /// Adds the step in which Cargo compiles the crate to `output`, and the step that describes the
+    /// crate's kernels.
     fn by_cargo(
         &self,
         to: &mut Compilation,
@@ -134,7 +133,7 @@ impl Compilations<'_> {
         to.then(compile);
     }
 
-    /// Adds the step that describes a crate's kernels, and adds the files of the crate's package.
+    /// Adds the step that describes a crate's kernels, and the package's files as inputs.
     fn describe(&self, to: &mut Compilation, of: Crate<'_>, recipe: &Recipe<'_>) {
         // Describe only the crate itself.
         let described = self.work("ll");
@@ -142,7 +141,7 @@ impl Compilations<'_> {
         let line = line.one(emit("llvm-ir", &described));
         let kind = StepKind::Describe { may_fail: false };
         to.describing = vec![self.step(kind, of, recipe, line, &described)];
-        // If one of these files is added or removed, Cargo may compile different code.
+        // Adding or removing one of these files may change what Cargo compiles.
         for file in &of.package.files {
             to.identities.push(self.cargo.portable(&file.to_string_lossy()));
             to.sources.push(file.clone());
@@ -153,8 +152,8 @@ impl Compilations<'_> {
         }
     }
 
-    /// Returns the step in which Cargo compiles the crate to this file. Adds the values that a
-    /// later run compares.
+    /// Returns the step in which Cargo compiles the crate to `output`. Adds the values that a later
+    /// run compares.
     fn compiling(
         &self,
         to: &mut Compilation,
@@ -170,7 +169,7 @@ impl Compilations<'_> {
         }
         let mut line = Line::of(&["--crate-type", "staticlib", "--"]).one(emit(kind, output));
         if kind == PTX {
-            // The rustc call that makes the PTX also emits the LLVM IR from which the PTX is made.
+            // The same rustc call emits the PTX and the LLVM IR that the PTX is generated from.
             let ir = self.work("ordered.ll");
             line = line.one(emit("llvm-ir", &ir));
             to.ordered.push(output.to_owned());
@@ -181,8 +180,8 @@ impl Compilations<'_> {
 
     fn flags(&self, of: Crate<'_>, recipe: &Recipe<'_>) -> Vec<String> {
         let mut flags = Vec::new();
-        // If an option is repeated, rustc uses the last one. Flags from build.rs come first, so
-        // they cannot weaken checks.
+        // If an option is repeated, rustc uses the last one, so flags from build.rs come first and
+        // cannot weaken checks.
         for flag in self.module.flags_for(self.sources()[0], self.target()) {
             flags.push(flag.to_owned());
         }
@@ -198,7 +197,7 @@ impl Compilations<'_> {
     }
 
     /// Returns a Cargo step. `line` contains the crate type, and the rustc options for this crate
-    /// alone, with which rustc writes `output`.
+    /// alone, which make rustc write `output`.
     fn step(
         &self,
         kind: StepKind,
@@ -217,8 +216,8 @@ impl Compilations<'_> {
             flags.push(DEBUG_INFO.to_owned());
         }
         // Replace the paths of crates outside the package with relative paths. rustc uses the last
-        // matching prefix. These flags are not among the identities, because images do not depend
-        // on them.
+        // matching prefix, so these flags come first. The identities omit them, because images do
+        // not depend on them.
         let mut name = String::new();
         for folder in self.cargo.manifest_dir.ancestors().skip(1) {
             name = if name.is_empty() { "..".to_owned() } else { format!("../{name}") };
@@ -277,7 +276,7 @@ impl Compilations<'_> {
                 package::OPT_LEVEL => level.as_ref().unwrap_or(value),
                 package::DEBUG => match debug.as_ref().unwrap_or(value).as_str() {
                     none @ ("false" | "0" | "none") => none,
-                    // ptxas rejects the other debug information that rustc 1.96 emits.
+                    // ptxas rejects any other debug information from rustc 1.96.
                     _ if is_nvidia => "line-directives-only",
                     other => other,
                 },
@@ -286,9 +285,9 @@ impl Compilations<'_> {
             set(name, value);
         }
         set("CARGO_TERM_COLOR", "never");
-        // This is the folder for Cargo's intermediate files.
+        // Cargo's intermediate files also go to the target folder.
         set("CARGO_BUILD_BUILD_DIR", &recipe.folder.to_string_lossy());
-        // Because no source is in this folder, Cargo lists absolute paths.
+        // No source is in this folder, so Cargo lists absolute paths.
         set("CARGO_BUILD_DEP_INFO_BASEDIR", &recipe.folder.to_string_lossy());
         env
     }
@@ -306,9 +305,8 @@ pub(crate) fn lock(of: Crate<'_>, cargo: &Cargo) -> Step {
     step
 }
 
-/// If the crate needs no network, adds options with which Cargo needs none either. Cargo also
-/// resolves the dependencies of the whole standard library. The toolchain may contain these
-/// dependencies.
+/// Keeps Cargo offline if the crate needs no network and the toolchain contains the dependencies of
+/// the whole standard library, which Cargo also resolves.
 fn without_network(line: Line, of: Crate<'_>) -> Line {
     let vendored = of.rust.sources().join("vendor");
     if of.package.has_registry || !vendored.is_dir() {

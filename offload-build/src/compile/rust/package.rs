@@ -1,5 +1,4 @@
-//! Reads the facts about a kernel crate's package that a build needs before Cargo reads the
-//! package.
+//! Reads what a build needs to know about a kernel crate's package before Cargo reads it.
 
 use super::manifest::Manifest;
 use crate::toolchain::compilers::Rust;
@@ -15,8 +14,8 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// The name of the package's library.
     pub(crate) library: String,
-    /// The folder of the package's workspace, otherwise the package's own folder. rustc starts in
-    /// this folder.
+    /// The folder of the package's workspace or, without one, the package's own folder. rustc
+    /// starts in this folder.
     pub(crate) root: PathBuf,
     /// The `Cargo.lock` in `root`, if it exists.
     pub(crate) lock: Option<PathBuf>,
@@ -28,14 +27,14 @@ pub(crate) struct Package {
     pub(crate) folders: Vec<PathBuf>,
     /// Whether a dependency comes from a registry.
     pub(crate) has_registry: bool,
-    /// The name of the kernels' toolchain, for rustup.
+    /// rustup's name for the kernels' toolchain.
     pub(crate) channel: String,
-    /// Cargo's variables for the settings of the profile `release`, with their values.
+    /// Cargo's variables for the `release` profile's settings, with their values.
     pub(crate) profile: Vec<(&'static str, String)>,
 }
 
-/// The settings of the profile `release` that come from a manifest, with their variables and
-/// defaults. Cargo's configuration is meant for the program, so it does not affect these settings.
+/// The `release` profile's settings that come from a manifest, with their variables and defaults.
+/// Cargo's configuration is meant for the program, so it does not affect these settings.
 const PROFILE: [(&str, &str, &str); 4] = [
     ("opt-level", OPT_LEVEL, "3"),
     ("debug", DEBUG, "false"),
@@ -163,8 +162,8 @@ fn configuration_for(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the manifests for a source: that of its package, and that of the workspace from which
-/// the package inherits.
+/// Returns the manifests for a source: that of its package, and that of the workspace that the
+/// package inherits from.
 ///
 /// Excludes the program's manifest, in the folder `program`, because kernels do not depend on it
 /// and `cargo package` rewrites it.
@@ -181,7 +180,7 @@ pub(crate) fn manifests_of(source: &Path, program: &Path) -> Vec<PathBuf> {
         if !is_same(folder, program) {
             let text = fs::read_to_string(&manifest).unwrap_or_default();
             manifests.push(manifest);
-            // For example, the manifest contains `version.workspace = true`.
+            // The package may inherit values, as in `version.workspace = true`.
             if text.contains("workspace")
                 && let Some(workspace) = workspace_of(folder, program)
             {
@@ -218,8 +217,8 @@ pub(crate) fn from_program(file: &Path, program: &Path) -> PathBuf {
 }
 
 /// Returns the manifest of a package's workspace, as a path from the program's folder. Returns
-/// `None` if the package is the root of its workspace, or is not in a workspace. The rules are
-/// those of Cargo 1.96.
+/// `None` if the package is the root of its workspace, or is not in a workspace. Follows the rules
+/// of Cargo 1.96.
 fn workspace_of(package: &Path, program: &Path) -> Option<PathBuf> {
     let program = fs::canonicalize(program).ok()?;
     let package = fs::canonicalize(program.join(package)).ok()?;

@@ -1,4 +1,4 @@
-//! Writes the entries of kernels in the CPU image, as C++ code for the end of the source that
+//! Writes the entries of kernels in the CPU image as C++ code, to be appended to the source that
 //! defines the kernels.
 //!
 //! An entry names its kernel in C++, using the debug information:
@@ -6,7 +6,7 @@
 //! | kernel | how it is named |
 //! |---|---|
 //! | with parameters that are numbers or pointers to numbers | by a cast to the function's type, in case of overloads |
-//! | with other types, and a name that another kernel shares | the same |
+//! | with other types, and a name that another kernel shares | by the same cast |
 //! | with other types | through a template that deduces these types, which may be local or unnamed |
 //!
 //! `offload/entry.h` contains the rest of an entry.
@@ -18,7 +18,7 @@ use crate::compile::debug_info::kernels::{self, Kernel};
 use crate::compile::debug_info::metadata::{Id, Metadata};
 use std::fmt::Write;
 
-/// The words in the names of C++'s number types.
+/// The words that make up the names of C++'s number types.
 const NUMBERS: [&str; 13] = [
     "bool", "char", "signed", "unsigned", "short", "int", "long", "float", "double", "wchar_t",
     "char16_t", "char32_t", "__int128",
@@ -39,10 +39,10 @@ pub(crate) fn entries(text: &str, is_assembly: bool) -> String {
                 let is_address = types.is_address(ty);
                 parameters.push(Parameter { name: None, ty: Some(ty), is_address });
             }
-            functions.push(Function { symbol, subprogram, parameters });
+            functions.push(Function { symbol, clang_symbol: None, subprogram, parameters });
         }
     }
-    // List each kernel with its name in the source, including namespaces.
+    // List each kernel with its qualified name in the source.
     let mut all: Vec<(&Function, String)> = Vec::new();
     for function in &functions {
         let Some(node) = metadata.node(function.subprogram) else { continue };
@@ -63,7 +63,7 @@ pub(crate) fn entries(text: &str, is_assembly: bool) -> String {
 
 fn write_entry(
     text: &mut String,
-    Function { symbol, subprogram, parameters }: &Function,
+    Function { symbol, clang_symbol, subprogram, parameters }: &Function,
     name: &str,
     (number, is_overloaded): (usize, bool),
     types: &Types<'_>,
@@ -82,8 +82,8 @@ fn write_entry(
             Some(ty) => _ = write!(list, "{comma}{ty}"),
             None => {
                 is_spelled = false;
-                let _ = write!(list, "{comma}T{at}");
-                let _ = write!(deduced, ", typename T{at}");
+                let _ = write!(list, "{comma}T{at}_");
+                let _ = write!(deduced, ", typename T{at}_");
             }
         }
     }
@@ -104,22 +104,24 @@ fn write_entry(
     if !is_spelled {
         let _ = write!(
             text,
-            "template <typename R{deduced}> constexpr auto offload_cpu_named_{number}(R (*kernel)({list})) {{ return kernel; }} "
+            "template <typename R_{deduced}> constexpr auto offload_cpu_named_{number}(R_ (*kernel)({list})) {{ return kernel; }} "
         );
         kernel = format!("offload_cpu_named_{number}(::{name})");
     }
-    let _ = writeln!(
-        text,
-        "OFFLOAD_CPU_KERNEL({symbol}) {{ offload_cpu::entry<{addresses}>::run(addresses, {kernel}); }}"
-    );
+    for symbol in [Some(symbol), clang_symbol.as_ref()].into_iter().flatten() {
+        let _ = writeln!(
+            text,
+            "OFFLOAD_CPU_KERNEL({symbol}) {{ offload_cpu::entry<{addresses}>::run(addresses, {kernel}); }}"
+        );
+    }
 }
 
-/// Removes the names of anonymous namespaces, because C++ finds their members without these names.
+/// Removes anonymous namespaces from a name, because C++ finds their members without them.
 fn without_anonymous(name: &str) -> String {
     name.replace("(anonymous namespace)::", "").replace("{anonymous}::", "")
 }
 
-/// Whether C++ can use a name in the scope of the whole source.
+/// Whether C++ code at namespace scope can use a name.
 fn is_nameable(name: &str) -> bool {
     for part in
         ["{", "(lambda", "<lambda", "(unnamed", "<unnamed", "(anonymous", "<anonymous", ")::"]
@@ -131,8 +133,8 @@ fn is_nameable(name: &str) -> bool {
     true
 }
 
-/// Returns a type in C++ syntax. Returns `None` for a type that is not made of numbers. With
-/// `with_records`, returns `None` only for a type without a name.
+/// Returns a type in C++ syntax, or `None` for a type that is not built from number types. With
+/// `with_records`, returns `None` only for an unnamed type.
 fn spelled(
     id: Id,
     with_records: bool,

@@ -7,7 +7,7 @@ use offload_pack::signature::{
 };
 use std::collections::HashMap;
 
-/// Merges signatures. For each kernel, and for each variable, the first description wins.
+/// Merges signatures. For each kernel and each variable, the first description wins.
 pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
     let mut merged = Signatures::default();
     let mut names = Identifiers::default();
@@ -33,7 +33,7 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
             let record = Record { name, ..with_new_names(&record, &renamed) };
             match merged.records.iter_mut().find(|known| known.name == record.name) {
                 // If one source only uses pointers to a record, its description lacks the record's
-                // size. Use the other source's record.
+                // size, so use the other source's record.
                 Some(known) if known.size.is_none() => *known = record,
                 Some(_) => {}
                 None => merged.records.push(record),
@@ -60,8 +60,8 @@ pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
     merged
 }
 
-/// Whether two descriptions are of the same variable, which is described once for each kind of
-/// target. Otherwise, two sources define `static` variables with the same name.
+/// Whether two descriptions are of one variable, seen for two kinds of targets, rather than of
+/// `static` variables with the same name in two sources.
 fn is_same_variable(one: &Variable, other: &Variable) -> bool {
     let is_static = |it: &Variable| it.obstacle == Some(Obstacle::Static);
     let is_shared = !is_static(one) && !is_static(other);
@@ -121,7 +121,7 @@ fn rename(ty: &mut Type, renamed: &HashMap<String, String>) {
     }
 }
 
-/// Gives overloaded kernels separate names, which contain their parameter types.
+/// Gives overloaded kernels distinct names that contain their parameter types.
 fn name_overloads(kernels: &mut [Signature]) {
     let mut all: Vec<String> = kernels.iter().map(|kernel| kernel.name.clone()).collect();
     all.sort_unstable();

@@ -4,9 +4,9 @@
 //! source -> clang -g -S -emit-llvm -> metadata -> kernels, variables -> types -> Signature, Variable, Record
 //! ```
 //!
-//! clang can describe a source in several forms. This module reads the debug information in clang's
-//! LLVM IR, because it contains mangled names, and the target's sizes and offsets. The text's form
-//! is the same in clang 14 to 22.
+//! clang can describe a source in several forms. This module reads the debug information in LLVM
+//! IR, because it contains mangled names and the target's sizes and offsets, and its text form is
+//! the same in clang 14 to 22.
 //!
 //! If g++ compiles the image for the CPU, clang may see different types, because a source can test
 //! which compiler reads it. g++'s debug information shows the types in that image.
@@ -34,8 +34,8 @@ use offload_pack::signature::{
 use std::collections::HashMap;
 use types::Types;
 
-/// Returns the signatures of the kernels, and the variables, in `ir`, which is clang's LLVM IR for
-/// a source. `read` returns the text of a source file that the debug information names.
+/// Returns the kernels' signatures and the variables in `ir`, clang's LLVM IR for a source. `read`
+/// returns the text of a source file that the debug information names.
 ///
 /// Leaves out kernels with a parameter of unknown size. Overloaded kernels share a name in Rust
 /// until `merge` gives each a separate name.
@@ -165,7 +165,7 @@ pub(crate) fn read_assembly(text: &str) -> Signatures {
     Signatures { kernels, records, enumerations, variables }
 }
 
-/// Returns the node of each parameter's type.
+/// Returns the type node of each parameter.
 fn passed(metadata: &Metadata<'_>, subprogram: Node<'_>) -> Option<Vec<u32>> {
     let list = metadata.follow(metadata.follow(subprogram, "type")?, "types")?;
     let mut items = list.items();

@@ -27,8 +27,7 @@ pub(super) fn declaration(source: &str, line: usize) -> usize {
     line
 }
 
-/// Returns the reason why one of the kernels that rustc described cannot be called, if there is
-/// one.
+/// If one of the kernels that rustc described cannot be called, returns the reason.
 pub(crate) fn refusal(signatures: &Signatures) -> Option<String> {
     for kernel in &signatures.kernels {
         if kernel.symbol.starts_with("_R") || kernel.symbol.starts_with("_ZN") {

@@ -1,4 +1,4 @@
-//! Reads templates in debug information: the template arguments of a kernel that is an instance.
+//! Reads the template arguments of kernels that are template instances, from debug information.
 //!
 //! ```text
 //! !17 = distinct !DISubprogram(name: "scale<float, 4>", …, templateParams: !24)
@@ -13,10 +13,10 @@ use offload_pack::signature::{
     Identifiers, Scalar, Template, TemplateArgument, TemplateValue, Type, identifier,
 };
 
-/// Returns the template of a function. `name` is the function's name in its own scope.
+/// Returns the template of a function. `name` is the function's unqualified name.
 ///
 /// Returns `None` if the function is not a template instance, or if Rust cannot express one of the
-/// arguments: a pointer, a template, a parameter pack, or a type without a name.
+/// arguments: a pointer, a template, a parameter pack, or an unnamed type.
 pub(super) fn template(
     types: &mut Types<'_>,
     metadata: &Metadata<'_>,
@@ -39,7 +39,7 @@ pub(super) fn template(
 }
 
 fn value(types: &mut Types<'_>, argument: Node<'_>) -> Option<TemplateValue> {
-    // An argument that is a template or a pack has a tag.
+    // Only arguments that are templates or packs have a tag.
     if !argument.tag().is_empty() {
         return None;
     }
@@ -107,7 +107,7 @@ mod tests {
             kernel("aaaaaa", "pointer<nullptr>", "!39"),
             kernel("aaaaaaa", "function<int (int)>", "!40"),
             kernel("aaaaaaaa", "none<>", ""),
-            // The argument is a type that is not defined and that no parameter has.
+            // The argument is an undefined type that no parameter has.
             kernel("aaaaaaaaa", "record<Functor>", "!41"),
             "!20 = !DINamespace(name: \"ns\", scope: null)\n!21 = !DISubroutineType(types: !22)\n!22 = !{null}\n\
              !23 = !DIBasicType(name: \"float\", size: 32, encoding: DW_ATE_float)\n\

@@ -1,4 +1,4 @@
-//! Converts the types in debug information to types of signatures.
+//! Converts the types in debug information to signature types.
 
 use super::rust;
 use crate::compile::debug_info::kernels::{Align, Stored};
@@ -9,11 +9,11 @@ use offload_pack::signature::{
 };
 use std::collections::{HashMap, HashSet};
 
-/// The tags of qualifiers and alternative names of a type. They do not change the type's values.
+/// The tags of type qualifiers and typedefs, which do not change a type's values.
 const TRANSPARENT: [&str; 5] =
     ["typedef", "const_type", "volatile_type", "restrict_type", "atomic_type"];
 
-/// Converts the types in debug information to types of signatures, and collects the records.
+/// Converts the types in debug information to signature types, and collects the records.
 #[derive(Debug)]
 pub(super) struct Types<'ir> {
     metadata: &'ir Metadata<'ir>,
@@ -22,8 +22,8 @@ pub(super) struct Types<'ir> {
     pub(super) records: Vec<Record>,
     /// The record that was created for each node.
     known: HashMap<Id, Known>,
-    /// Records behind pointers, each with a name to use if the record is unnamed. They must wait
-    /// until no other record is half converted, because two records may refer to each other.
+    /// Records behind pointers, each with a name to use if the record is unnamed. They wait until
+    /// no other record is half converted, because two records may refer to each other.
     pointees: Vec<(Id, String)>,
     pub(super) enumerations: Vec<Enumeration>,
     /// The nodes of the enumerations found so far.
@@ -53,7 +53,7 @@ struct Members {
     align: Option<u64>,
 }
 
-/// Where a value of a class without data occurs.
+/// Where a value of an empty class occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Empty {
     /// The value is a base class.
@@ -61,7 +61,7 @@ enum Empty {
     Parameter,
 }
 
-/// The limit on the depth of nested types. No source nests types more deeply.
+/// The maximum depth of nested types. No source nests types more deeply.
 const DEEPEST: u32 = 64;
 
 impl<'ir> Types<'ir> {
@@ -88,7 +88,7 @@ impl<'ir> Types<'ir> {
         }
     }
 
-    /// Returns the type of a parameter, or `None` if its size is not known.
+    /// Returns the type of a parameter, or `None` if its size is unknown.
     pub(super) fn parameter(&mut self, id: Id, name: &str) -> Option<Type> {
         let ty = self.convert(id, name);
         self.complete_pointees();
@@ -117,8 +117,8 @@ impl<'ir> Types<'ir> {
         node.is_some_and(|node| node.has_flag("DIFlagTypePassByReference"))
     }
 
-    /// Returns the type of a template argument. The source may declare the type without defining
-    /// it. Returns `None` for a function, or for a type without a name, such as a lambda.
+    /// Returns the type of a template argument, which the source may declare without defining it.
+    /// Returns `None` for a function, or for an unnamed type such as a lambda.
     pub(super) fn template_argument(&mut self, id: Id) -> Option<Type> {
         let node = self.metadata.node(self.bare(id).0)?;
         if is_record(node) && node.string("name").is_none_or(|name| name.is_empty()) {
@@ -129,7 +129,7 @@ impl<'ir> Types<'ir> {
         ty
     }
 
-    /// Converts the records behind pointers that were found so far.
+    /// Converts the records behind the pointers found so far.
     fn complete_pointees(&mut self) {
         while let Some((id, name)) = self.pointees.pop() {
             // If a record is only declared, its size is unknown, and programs get only its name.
@@ -163,8 +163,8 @@ impl<'ir> Types<'ir> {
         (node.number("size") == Some(size)).then_some((size, align))
     }
 
-    /// Returns the node without qualifiers and typedefs, whether a qualifier is `const`, and the
-    /// name of the innermost typedef.
+    /// Strips qualifiers and typedefs. Returns the remaining node, whether a qualifier is `const`,
+    /// and the name of the innermost typedef.
     fn bare(&self, id: Id) -> (Id, bool, Option<String>) {
         let (mut id, mut is_const, mut alias) = (id, false, None);
         for node in self.transparent(id) {
@@ -193,8 +193,8 @@ impl<'ir> Types<'ir> {
         }
     }
 
-    /// Whether values of a type cannot change, because the type or, for an array, the type of its
-    /// elements is `const`.
+    /// Whether values of a type cannot change, because the type or, for an array, its element type
+    /// is `const`.
     pub(super) fn is_const(&self, id: Id) -> bool {
         let (bare, is_const, _) = self.bare(id);
         let array = self.metadata.node(bare).filter(|node| node.tag() == "array_type");
@@ -202,8 +202,8 @@ impl<'ir> Types<'ir> {
             || array.and_then(|it| it.reference("baseType")).is_some_and(|of| self.is_const(of))
     }
 
-    /// Returns the template arguments of a variable as in the source, such as `<float, 3>`. Returns
-    /// an empty string if there are none.
+    /// Returns a variable's template arguments as in the source, such as `<float, 3>`, or an empty
+    /// string if there are none.
     pub(super) fn template_arguments(&self, node: Node<'ir>) -> String {
         let argument = |argument: Node<'ir>| match argument.reference("type") {
             Some(ty) if argument.kind == "DITemplateTypeParameter" => {
@@ -223,8 +223,8 @@ impl<'ir> Types<'ir> {
     fn transparent(&self, id: Id) -> Vec<Node<'ir>> {
         let mut list = Vec::new();
         let mut next = Some(id);
-        // Valid debug information contains no cycles of types. The limit ends the loop if the
-        // information is damaged.
+        // Valid debug information contains no type cycles. If it is damaged, the limit ends the
+        // loop.
         while let Some(node) =
             next.filter(|_| list.len() < 64).and_then(|id| self.metadata.node(id))
             && TRANSPARENT.contains(&node.tag())
@@ -315,8 +315,7 @@ impl<'ir> Types<'ir> {
         Type::Pointer { is_mutable: !is_const, to: Box::new(to.unwrap_or(Type::Void)) }
     }
 
-    /// Returns the type that a pointer points to. Returns `None` for a function, or if the type is
-    /// not known.
+    /// Returns the type that a pointer points to, or `None` for a function or an unknown type.
     fn pointee(&mut self, id: Id, name: &str) -> Option<Type> {
         let (bare, _, alias) = self.bare(id);
         let node = self.metadata.node(bare)?;
@@ -342,7 +341,7 @@ impl<'ir> Types<'ir> {
         self.in_array(of, node)
     }
 
-    /// Returns the type of an array with elements of this type, or `None` if the array has too many
+    /// Returns the type of an array with this element type, or `None` if the array has too many
     /// dimensions.
     fn in_array(&self, of: Type, array: Node<'ir>) -> Option<Type> {
         let mut ty = of;
@@ -352,7 +351,7 @@ impl<'ir> Types<'ir> {
         Some(ty)
     }
 
-    /// Returns the number of elements in each dimension of an array.
+    /// Returns the length of each dimension of an array.
     fn counts(&self, array: Node<'ir>) -> Option<Vec<u64>> {
         let mut counts = Vec::new();
         for range in self.metadata.list(array, "elements") {
@@ -397,8 +396,8 @@ impl<'ir> Types<'ir> {
             let owner = self.records[known.record].source_name.clone();
             let Members { fields, align: natural } = self.fields(node, &owner);
             let declared = node.number("align").map(|bits| bits / 8).max(natural);
-            // A type that is neither a struct nor a union has no fields, so its alignment is
-            // computed from its size.
+            // A type that is neither a struct nor a union has no fields, so derive its alignment
+            // from its size.
             let declared =
                 declared.or_else(|| (!is_record(node)).then(|| bytes.next_power_of_two()));
             let stored = self.stored.get(&id);
@@ -440,8 +439,7 @@ impl<'ir> Types<'ir> {
         self.known.insert(id, Known { is_complete: true, ..known });
     }
 
-    /// Returns the members that each value of a type contains: fields and base classes, but no
-    /// static members.
+    /// Returns the non-static members of a type: fields and base classes.
     fn members(&self, node: Node<'ir>) -> Vec<Node<'ir>> {
         let mut members = self.metadata.list(node, "elements");
         members.retain(|it| {
@@ -497,15 +495,15 @@ impl<'ir> Types<'ir> {
         Members { fields, align }
     }
 
-    /// Returns the name of a type, preceded by the names of its namespaces and classes. If the type
-    /// is unnamed, returns `name`.
+    /// Returns the name of a type, qualified with its namespaces and classes. If the type is
+    /// unnamed, returns `name`.
     fn source_name(&self, id: Id, node: Node<'ir>, name: &str) -> String {
         let own = || node.string("name").filter(|name| !name.is_empty());
         let own = self.aliases.get(&id).cloned().or_else(own);
         own.map_or_else(|| name.to_owned(), |own| self.qualified(node, &own))
     }
 
-    /// Returns a name, preceded by the names of its namespaces and classes.
+    /// Returns a name, qualified with its namespaces and classes.
     pub(super) fn qualified(&self, node: Node<'ir>, name: &str) -> String {
         let mut parts = vec![name.to_owned()];
         let mut scope = self.metadata.follow(node, "scope");
@@ -515,7 +513,7 @@ impl<'ir> Types<'ir> {
             }
             scope = self.metadata.follow(outer, "scope");
         }
-        // In Rust, the outermost namespace is the crate.
+        // In Rust, the outermost namespace is the crate, so omit it.
         if self.is_rust && parts.len() > 1 {
             parts.pop();
         }

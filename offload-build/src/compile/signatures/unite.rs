@@ -1,8 +1,8 @@
-//! Compares and merges the descriptions of a module's kernels. There is one for each kind of
-//! target, one from a prebuilt set, and one from the CPU image's compiler.
+//! Compares and merges the descriptions of a module's kernels: one for each kind of target, one
+//! from a prebuilt set, and one from the CPU image's compiler.
 //!
-//! A program has one function for each kernel, and this function must be correct for every image.
-//! With an `#ifdef`, however, a source may use different types for different targets.
+//! A program has one function for each kernel, which must be correct for every image. With an
+//! `#ifdef`, however, a source may use different types for different targets.
 //!
 //! | difference | consequence |
 //! |---|---|
@@ -45,8 +45,8 @@ struct Kernel {
     lines: Vec<String>,
 }
 
-/// Returns the signatures from all descriptions. Warns about differing kernels and enumerations.
-/// `of_cpu` is the description of the CPU image, without parameter names.
+/// Merges the signatures of all descriptions, and warns about kernels and enumerations that differ.
+/// `of_cpu` describes the CPU image, without parameter names.
 pub(crate) fn unite(
     module: &str,
     mut all: Vec<Description>,
@@ -146,8 +146,8 @@ impl Different {
     }
 }
 
-/// Removes the fields of a record, and those of the records that contain it, because their sizes
-/// are then also unknown.
+/// Removes the fields of a record, and those of the records that contain it, whose sizes then
+/// become unknown too.
 fn hide(records: &mut [Record], name: &str) {
     let mut names = vec![name.to_owned()];
     while let Some(name) = names.pop() {

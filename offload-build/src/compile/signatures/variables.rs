@@ -18,7 +18,7 @@ use std::collections::HashSet;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Defined {
     symbol: String,
-    /// The node of the variable's `DIGlobalVariable`.
+    /// The variable's `DIGlobalVariable` node.
     node: Id,
     is_internal: bool,
 }
@@ -26,7 +26,7 @@ pub(super) struct Defined {
 /// The prefix of the line that lists annotated functions and variables.
 const ANNOTATIONS: &str = "@llvm.global.annotations = ";
 
-/// Returns the variables with debug information, in the order of their definitions.
+/// Returns the variables with debug information, in definition order.
 pub(super) fn defined(ir: &str, metadata: &Metadata<'_>) -> Vec<Defined> {
     let mut annotated = HashSet::new();
     for line in ir.lines() {
@@ -74,7 +74,7 @@ pub(super) fn defined(ir: &str, metadata: &Metadata<'_>) -> Vec<Defined> {
 }
 
 impl Defined {
-    /// Returns the variable. Returns `None` if it is `const`, is in a function, or has no type in
+    /// Returns the variable, or `None` if it is `const`, is local to a function, or has no type in
     /// Rust.
     ///
     /// `comment` returns the location and the comment for a definition's node.
@@ -95,7 +95,7 @@ impl Defined {
             return None;
         }
         let own = node.string("name").unwrap_or_else(|| self.symbol.clone());
-        // A class only declares its static member. The definition is a different node.
+        // A class only declares its static members. Their definitions are separate nodes.
         let declared = metadata.follow(node, "declaration").unwrap_or(node);
         let arguments = types.template_arguments(node);
         let source_name = types.qualified(declared, &(own + &arguments));

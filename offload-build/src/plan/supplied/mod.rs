@@ -43,8 +43,8 @@ impl fmt::Display for Name {
     }
 }
 
-/// Returns the target of a file that is a code object or cubin, but not a container. Reads only the
-/// header, because these files can be large.
+/// Returns the target of a file that is itself a code object or cubin, not a container. Reads only
+/// the header, because these files can be large.
 pub(crate) fn sole(path: &Path) -> Result<Option<Name>, Error> {
     const HEADER_SIZE: u64 = 64;
     let mut header = Vec::new();
@@ -86,7 +86,7 @@ pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
 ///
 /// Returns an error if the file contains two different images for the target.
 pub(crate) fn image(path: &Path, target: &Target) -> Result<Vec<u8>, Error> {
-    // A cubin does not show whether its target's name ends in a letter (`sm_90` or `sm_90a`). An
+    // A cubin does not show whether its target's name ends in a letter (`sm_90` or `sm_90a`), so an
     // image that is certainly for this target takes precedence.
     let (mut found, mut perhaps): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
     read(path, &mut |part| {
@@ -131,8 +131,8 @@ fn read(path: &Path, visit: &mut dyn FnMut(Part<'_>)) -> Result<(), Error> {
     })
 }
 
-/// Returns the part for bytes that are not a container. `named` is the bytes' target according to
-/// the container around them.
+/// Classifies bytes that are not a container. `named` is their target according to the surrounding
+/// container.
 fn single<'a>(bytes: &'a [u8], named: Option<&str>) -> Part<'a> {
     let other = |what: &str| Part::Other(what.to_owned());
     if bytes.is_empty() {

@@ -7,17 +7,17 @@ use offload_format::inventory::Images;
 use offload_format::inventory::{ContainerKind, Image, Inventory};
 use offload_format::{Error, ErrorKind};
 
-/// The size limit in bytes for decompressed images, which is larger than any image.
+/// The size limit for decompressed images in bytes, which no image reaches.
 const LIMIT: u64 = 1 << 32;
-/// The maximum depth of nested containers, as for fatbins in offload binaries in bundles in an
+/// The maximum nesting depth of containers, enough for fatbins in offload binaries in bundles in an
 /// archive.
 const DEPTH: u32 = 4;
 
 const VERSION: &str =
     concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
 
-/// Calls `visit` for every image in these bytes. Returns the reason if the bytes cannot be split
-/// into images.
+/// Calls `visit` for every image in these bytes. If they cannot be split into images, the error is
+/// the reason.
 pub(super) fn walk(bytes: &[u8], visit: &mut dyn FnMut(Part<'_>)) -> Result<(), String> {
     walk_in(bytes, DEPTH, visit)
 }
@@ -51,8 +51,8 @@ fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<
         #[cfg(not(feature = "containers"))]
         let bytes = image.in_file().ok_or_else(|| disabled("containers", "compressed image"))?;
         match (inventory.container(image).kind, &image.target_id) {
-            // A fatbin contains the letter after the number (`sm_90a`), but the image's header does
-            // not.
+            // A fatbin records the letter after the number (`sm_90a`), but the image's own header
+            // does not.
             (ContainerKind::Fatbin, Some(target)) => {
                 visit(Part::Image(Name::Target(target.clone().into_owned()), bytes))
             }

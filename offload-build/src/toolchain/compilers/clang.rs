@@ -27,19 +27,18 @@ pub struct Clang {
 const VERSIONS: std::ops::RangeInclusive<u32> = OLDEST_CLANG..=30;
 
 impl Clang {
-    /// A description of the places that [`Clang::find`] searches.
+    /// Describes where [`Clang::find`] searches.
     pub const PLACES: &'static str = "OFFLOAD_CLANG; otherwise clang in PATH; clang-30 to clang-15 \
                                       in PATH and /usr/lib/llvm-*/bin; $ROCM_PATH/llvm/bin or \
                                       /opt/rocm/llvm/bin. Of these, the first that has lld and is \
                                       new enough for all targets, or else the first that has lld";
 
     /// Returns the clang named by `explicit`, or else by `OFFLOAD_CLANG`, or else the first clang
-    /// that has lld and at least the version `wanted`.
+    /// with lld whose version is at least `wanted`.
     ///
     /// The search order is: `clang` in `PATH`; `clang-<n>` in `PATH` and `/usr/lib/llvm-<n>/bin`,
-    /// newest first; ROCm's clang. If all are older than `wanted`, returns the first clang that has
-    /// lld. If none has lld, returns the first clang. A named clang that does not start is an
-    /// error.
+    /// newest first; ROCm's clang. If none qualifies, returns the first clang that has lld, or else
+    /// the first clang. A named clang that does not start is an error.
     pub fn find(
         cargo: &Cargo,
         probes: &ProbeCache,
@@ -91,7 +90,7 @@ impl Clang {
                 Err(why) => log.note(format!("{} cannot be used ({why})", path.display())),
             }
         }
-        // clang, lld or a newer clang is missing. A user may install it before the next build.
+        // clang, lld or a newer clang is missing, but may be installed before the next build.
         cargo.watch_search_path();
         if let Some(clang) = older {
             return Ok(Ok(clang));
@@ -163,13 +162,13 @@ impl Clang {
     }
 
     /// Returns the version in Debian's package names, such as 22 for a clang in `/usr/lib/llvm-22`.
-    /// Returns `None` for a clang in a folder of a different kind.
+    /// Returns `None` if clang is not in such a folder.
     pub fn packaged_version(&self) -> Option<u32> {
         let path = self.path.canonicalize().ok()?;
         path.iter().find_map(|part| part.to_str()?.strip_prefix("llvm-")?.parse().ok())
     }
 
-    /// Returns the processors that clang lists for a triple and whose names begin with `start`.
+    /// Returns the processors that clang lists for a triple, filtered by the prefix `start`.
     #[inline]
     pub fn processors(&self, triple: &str, start: &str) -> Vec<String> {
         // Without `-nogpulib`, older versions of clang search for ROCm's libraries before printing
@@ -200,8 +199,8 @@ impl Clang {
         }
     }
 
-    /// Lets the driver check a command line without running a compiler. If the driver rejects the
-    /// command line, returns the driver's errors.
+    /// Makes the driver check a command line without running a compiler. Returns the driver's
+    /// errors if it rejects the command line.
     pub fn refusal(&self, step: &Step) -> Option<String> {
         let all_args = step.all_args();
         let mut args = vec![OsStr::new("-###")];
@@ -211,9 +210,9 @@ impl Clang {
         match probe(&step.program, &args, &step.env) {
             Ok(answer) => {
                 let text = answer.stderr;
-                // In addition to errors, -### prints the version and the commands. The commands
-                // start with a space. Up to clang 18, the exit status of -### does not report
-                // errors. A warning can quote an option that contains the text `error:`.
+                // Besides errors, -### prints the version and the commands, which start with a
+                // space. Up to clang 18, its exit status does not reflect errors. A warning can
+                // quote an option that contains the text `error:`.
                 let is_error = |line: &&str| {
                     let message = line.split("warning:").next().unwrap_or_default();
                     !line.starts_with(' ') && message.contains("error:")

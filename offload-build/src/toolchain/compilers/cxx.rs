@@ -19,11 +19,11 @@ pub struct Cxx {
     pub identity: Identity,
 }
 
-/// The character that separates words in the cached text. No command line contains it.
+/// The word separator in the cached text, which occurs in no command line.
 const WORD_END: &str = "\u{1f}";
 
 impl Cxx {
-    /// A description of the searched places.
+    /// Describes where builds search for the compiler.
     pub const PLACES: &'static str = if cfg!(target_os = "linux") {
         "CXX_<target>, TARGET_CXX, CXX; the clang for GPUs; c++ in PATH, in a cross build the target's g++"
     } else {
@@ -43,10 +43,10 @@ impl Cxx {
         Ok(found)
     }
 
-    /// Returns clang as the C++ compiler for the CPU image of programs for this machine.
+    /// Returns clang as the C++ compiler for the CPU image.
     ///
-    /// Returns `None` if a variable names a C++ compiler or sets C++ flags, or if clang does not
-    /// find the C++ library.
+    /// Returns `None` in cross builds, if a variable names a C++ compiler or sets C++ flags, or if
+    /// clang does not find the C++ library.
     pub fn of_clang(clang: &Clang, cargo: &Cargo, probes: &ProbeCache) -> Option<Self> {
         const LIBRARY: [&str; 7] =
             ["--driver-mode=g++", "-fsyntax-only", "-include", "cmath", "-x", "c++", NO_INPUT];
@@ -61,9 +61,9 @@ impl Cxx {
         Some(found)
     }
 
-    /// Returns the C++ compiler that nvcc uses for the host part of sources: `NVCC_CCBIN`,
-    /// otherwise the compiler for the triple. On Windows, the latter is Visual Studio's `cl.exe`,
-    /// with the environment variables that it needs.
+    /// Returns the C++ compiler with which nvcc compiles host code: `NVCC_CCBIN`, otherwise the
+    /// compiler for the triple. On Windows, the latter is Visual Studio's `cl.exe`, with the
+    /// environment variables that it needs.
     ///
     /// Returns an error with the reason if there is no such compiler.
     pub fn for_nvcc(cargo: &Cargo, probes: &ProbeCache, triple: &str) -> Result<Self, String> {
@@ -79,9 +79,9 @@ impl Cxx {
         Ok(Self { path, args: Vec::new(), env: Vec::new(), identity })
     }
 
-    /// Returns the C++ compiler that makes host code for this triple, with its options.
+    /// Returns the C++ compiler for this triple's host code, with its options.
     ///
-    /// This is `program`, or else the compiler that `cc` finds. rustc's flags have no effect on the
+    /// The compiler is `program`, or else the one that `cc` finds. rustc's flags do not affect the
     /// options, because a CPU image is a separate library.
     ///
     /// Returns an error with the reason if there is no such compiler.
@@ -114,8 +114,8 @@ impl Cxx {
         }
         let tool = build
             .cpp(true)
-            // Without this call, `cc` adds `-Wall -Wextra`. With these options, sources written for
-            // nvcc cause hundreds of warnings.
+            // Without this call, `cc` adds `-Wall -Wextra`, which cause hundreds of warnings in
+            // sources written for nvcc.
             .warnings(false)
             .pic(true)
             .target(triple)
@@ -129,7 +129,7 @@ impl Cxx {
             .cargo_warnings(false)
             .try_get_compiler()
             .map_err(|error| error.to_string())?;
-        // `cc` also returns the name of a compiler that does not exist.
+        // `cc` may return the name of a compiler that does not exist.
         let path = named(tool.path(), cargo).ok_or_else(|| {
             format!("{} does not start: there is no such file", tool.path().display())
         })?;
@@ -158,7 +158,7 @@ impl Cxx {
         Ok(found)
     }
 
-    /// Returns the text that [`Cxx::parse`] reads. Returns `None` if any part is not UTF-8.
+    /// Serializes the compiler for [`Cxx::parse`]. Returns `None` if any part is not UTF-8.
     fn to_text(&self, name: &Path) -> Option<String> {
         let (known_by, count) = (self.known_by(), self.env.len().to_string());
         let mut words = vec![name.to_str()?, &known_by, &count];
@@ -171,7 +171,7 @@ impl Cxx {
         Some(words.join(WORD_END))
     }
 
-    /// Reads the text from [`Cxx::to_text`]. Returns `None` if the name now belongs to a different
+    /// Reads the text from [`Cxx::to_text`]. Returns `None` if the name now resolves to a different
     /// compiler.
     fn parse(text: &str, cargo: &Cargo, probes: &ProbeCache) -> Option<Self> {
         let mut words = text.split(WORD_END);
@@ -186,13 +186,13 @@ impl Cxx {
         Some(found)
     }
 
-    /// Returns a text that changes when the compiler changes, even if an unchanged file starts a
+    /// Returns text that changes with the compiler, even if its file is unchanged but starts a
     /// different program.
     fn known_by(&self) -> String {
         identity(&self.path) + &self.identity.version_text
     }
 
-    /// Returns the compiler's variables, for the rebuild key.
+    /// Returns the compiler's environment variables, for the rebuild key.
     pub fn env_identities(&self) -> impl Iterator<Item = String> {
         self.env.iter().map(|(name, value)| format!("{name:?}={value:?}"))
     }
@@ -212,7 +212,7 @@ impl Cxx {
     }
 }
 
-/// Puts objects into a library.
+/// Archives objects into a static library.
 ///
 /// Returns an error with the reason if there is no archiver, or if the archiver fails.
 #[inline]
@@ -229,8 +229,8 @@ pub fn archive(cargo: &Cargo, library: &Path, objects: &[&Path]) -> Result<(), S
         .map_err(|error| error.to_string())
 }
 
-/// Whether any form of a variable that `cc` reads for this triple is set. Tells Cargo to watch all
-/// forms.
+/// Whether a variable is set in any of the forms that `cc` reads for this triple. Tells Cargo to
+/// watch all of these forms.
 fn is_set(cargo: &Cargo, name: &str, triple: &str) -> bool {
     let kind = if triple == cargo.host { "HOST" } else { "TARGET" };
     let underscores = triple.replace(['-', '.'], "_");

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 /// reports that program's location.
 #[derive(Debug, Clone)]
 pub struct Identity {
-    /// The tool's file, then the file of the program that it starts. A different version of the
-    /// tool changes at least one of these files.
+    /// The tool's file, then the file of the program that it starts. Installing a different version
+    /// changes at least one of these files.
     pub files: Vec<PathBuf>,
     pub version_text: String,
 }
@@ -26,8 +26,8 @@ impl Identity {
         Self { files: vec![tool.to_owned()], version_text }
     }
 
-    /// Returns the identity of nvcc. `tool` may be a file that only starts nvcc. nvcc itself is in
-    /// `root`, the toolkit's folder that nvcc reports.
+    /// Returns the identity of nvcc. `tool` may be just a wrapper. nvcc itself is in `root`,
+    /// the toolkit folder that it reports.
     pub(super) fn of_nvcc(tool: &Path, root: &Path, version_text: String) -> Self {
         let real = root.join("bin").join("nvcc");
         Self::new(tool, [real], version_text)

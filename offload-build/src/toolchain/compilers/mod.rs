@@ -30,10 +30,10 @@ use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// The result of a search, which [`Tools`] caches.
+/// A search result, cached by [`Tools`].
 pub type Search<'t, T> = Result<Result<&'t T, &'t SearchLog>, Error>;
 
-/// The GPU compilers. The search for a compiler starts when a target first needs it.
+/// The GPU compilers. Each is searched for only when a target first needs it.
 #[derive(Debug)]
 pub struct Tools<'a> {
     pub cargo: &'a Cargo,
@@ -57,8 +57,8 @@ pub struct NamedTools<'a> {
 }
 
 impl<'a> Tools<'a> {
-    /// Returns the tools that `named` or the environment names. The file `probe_cache` contains the
-    /// results of probes in earlier runs.
+    /// Returns the tools that `named` or the environment names. The file `probe_cache` stores the
+    /// probe results of earlier runs.
     pub fn new(cargo: &'a Cargo, probe_cache: PathBuf, named: NamedTools<'a>) -> Self {
         Self::with_probes(cargo, ProbeCache::open(probe_cache), named)
     }
@@ -75,8 +75,8 @@ impl<'a> Tools<'a> {
         Self { cargo, probes, named, first_clang, clang, ptxas, old_ptxas, nvcc, rocm, hip_clang }
     }
 
-    /// Prefers a clang of at least this version. The search for `native` or `all` may already have
-    /// found an older clang. The next call to [`Tools::clang`] then searches again.
+    /// Prefers a clang of at least this version. If the search for `native` or `all` has already
+    /// found an older clang, the next call to [`Tools::clang`] searches again.
     pub fn prefer_clang(&mut self, version: u32) {
         self.first_clang = version;
         if let Some(Ok(clang)) = self.clang.get()
@@ -98,8 +98,8 @@ impl<'a> Tools<'a> {
 
     /// Returns the ptxas for an architecture, given by name and number (`sm_80` and 80).
     ///
-    /// If the ptxas found has dropped this architecture, and our install commands have installed
-    /// the ptxas of CUDA 12, returns that one.
+    /// If the ptxas found has dropped this architecture, falls back to the ptxas of CUDA 12 from
+    /// our install commands, if it is installed.
     ///
     /// Returns the search log if there is no current ptxas.
     pub fn ptxas_for(&self, arch: &str, number: u32) -> Search<'_, Ptxas> {
@@ -134,8 +134,8 @@ impl<'a> Tools<'a> {
         self.rocm.get_or_init(|| Rocm::find(self.cargo)).as_ref()
     }
 
-    /// Returns the clang that hipcc starts, if that clang has lld. ROCm's headers were written for
-    /// that clang. Returns `None` if build.rs or a variable names a clang.
+    /// Returns the clang that hipcc starts, for which ROCm's headers were written. Returns `None`
+    /// if it lacks lld, or if build.rs or a variable names a clang.
     pub fn rocm_clang(&self, rocm: &Rocm) -> Option<&Clang> {
         let is_named = self.named.clang.is_some() || self.cargo.user_var("OFFLOAD_CLANG").is_some();
         let own = rocm.clang.as_ref().filter(|_| !is_named)?;
@@ -156,7 +156,7 @@ impl<'a> Tools<'a> {
         text.lines().any(|line| line.split(' ').nth(1) == Some(name))
     }
 
-    /// Whether clang's driver finds the program that links device code in host objects.
+    /// Whether clang finds `clang-linker-wrapper`, which links device code in host objects.
     #[inline]
     pub fn has_linker_wrapper(&self, clang: &Clang) -> bool {
         const WHERE_IS_IT: &[&str] = &["-print-prog-name=clang-linker-wrapper"];
@@ -171,9 +171,8 @@ impl<'a> Tools<'a> {
 
     /// Returns the C++ compiler for the CPU image.
     ///
-    /// On Linux, this is clang, unless clang is missing, a variable names a different compiler, or
-    /// the image is checked (`is_checked`). For checked images, clang is not preferred, because its
-    /// sanitizers are in a separate package.
+    /// On Linux, clang is preferred unless a variable names a different compiler. Checked images
+    /// (`is_checked`) do not prefer clang, because its sanitizers are in a separate package.
     ///
     /// Returns an error with the reason if there is no compiler.
     pub fn cxx(&self, is_checked: bool) -> Result<Cxx, String> {
@@ -187,16 +186,16 @@ impl<'a> Tools<'a> {
         Cxx::for_cpu(self.cargo, &self.probes)
     }
 
-    /// Returns the compiler that nvcc uses for the host part of sources, in programs for this
-    /// triple. Returns an error with the reason if there is no compiler.
+    /// Returns the compiler with which nvcc compiles host code for this triple. Returns an error
+    /// with the reason if there is no compiler.
     pub fn ccbin(&self, triple: &str) -> Result<Cxx, String> {
         Cxx::for_nvcc(self.cargo, &self.probes, triple)
     }
 
     pub fn clang_knows(&self, clang: &Clang, arch: &str) -> bool {
         let arch = format!("--offload-arch={arch}");
-        // Let clang read an empty source, because the exit status of `-###` does not report errors
-        // up to clang 18.
+        // Have clang check an empty source, because up to clang 18, the exit status of `-###` does
+        // not reflect errors.
         let args = [
             "-fsyntax-only",
             "-x",
@@ -211,7 +210,7 @@ impl<'a> Tools<'a> {
     }
 
     /// Returns the NVIDIA architectures in `names`, such as `sm_90`, that clang's driver supports.
-    /// clang's own list contains more.
+    /// The list that clang prints contains more.
     #[inline]
     pub fn those_that_clang_knows(&self, clang: &Clang, mut names: Vec<String>) -> Vec<String> {
         const QUESTION: [&str; 8] =
@@ -225,8 +224,8 @@ impl<'a> Tools<'a> {
             for arch in &archs {
                 args.push(arch.as_ref());
             }
-            // The error names only the first unknown architecture, so repeat the command without
-            // that architecture.
+            // The error names only the first unknown architecture, so retry without that
+            // architecture.
             let text =
                 probe(&clang.path, &args, &[]).map(|answer| answer.stderr).unwrap_or_default();
             let before = names.len();
@@ -242,8 +241,8 @@ impl<'a> Tools<'a> {
         }
     }
 
-    /// Returns the architectures in the output of ptxas' `--help`, including those whose names end
-    /// in `a` or `f`.
+    /// Returns the architectures that `ptxas --help` lists, including those whose names end in `a`
+    /// or `f`.
     pub fn ptxas_architectures(&self, ptxas: &Ptxas) -> Vec<String> {
         let text = self.probes.ask(&ptxas.path, &["--help"]).unwrap_or_default();
         // The names are in quotes.
@@ -284,7 +283,7 @@ impl<'a> Tools<'a> {
     }
 }
 
-/// Returns the value of the cell. If the cell is empty, `find` computes the value.
+/// Returns the cell's value. If the cell is empty, first fills it with `find`.
 fn once<T>(
     cell: &OnceCell<Found<T>>,
     find: impl FnOnce() -> Result<Found<T>, Error>,

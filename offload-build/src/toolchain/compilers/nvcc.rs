@@ -23,17 +23,17 @@ pub struct Nvcc {
     pub identity: Identity,
 }
 
-/// The variables in which users name their CUDA installation.
+/// The variables that name the user's CUDA installation.
 const ROOTS: [&str; 4] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
 
-/// The value of a variable with which users disable nvcc for this build, as in sppark.
+/// The value of `NVCC` and similar variables that disables nvcc for this build, as in sppark.
 const OFF: &str = "off";
 
-/// The folders that our install commands create, and that may contain nvcc.
+/// The folders created by our install commands that may contain nvcc.
 const BY_PIP: &[ByPip] = &[install::NVCC];
 
 impl Nvcc {
-    /// A description of the places that [`Nvcc::find`] searches.
+    /// Describes where [`Nvcc::find`] searches.
     pub const PLACES: &'static str = "NVCC_<target>, NVCC, CUDACXX; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, \
         CUDA_TOOLKIT_ROOT_DIR; PATH; /usr/local/cuda*, /opt/cuda; Python's packages; ~/.local/share/offload";
 
@@ -111,7 +111,7 @@ impl Nvcc {
         Ok(Self { path: path.to_owned(), root, version, identity })
     }
 
-    /// Returns the major and the minor number of nvcc's version, if its form is `release
+    /// Returns nvcc's major and minor version numbers, if the version has the form `release
     /// <major>.<minor>, …`.
     pub fn release(&self) -> Option<(u32, u32)> {
         let numbers = self.version.strip_prefix("release ")?.split(',').next()?;
@@ -152,15 +152,15 @@ impl Nvcc {
         ))
     }
 
-    /// Returns a program of the toolkit, such as `nvlink`.
+    /// Returns the path of a toolkit program, such as `nvlink`.
     pub fn program(&self, name: &str) -> PathBuf {
         program(&self.root.join("bin"), name).unwrap_or_else(|| name.into())
     }
 
     /// Returns the folders with CUDA's static runtime for the program's target.
     ///
-    /// They are in the toolkit, or else in a toolkit that a variable names, or else after `-L` in
-    /// nvcc's variables.
+    /// Uses those of this toolkit, or else of one that a variable names, or else the `-L` folders
+    /// in nvcc's variables.
     #[inline]
     pub fn library_folders(&self, cargo: &Cargo) -> Vec<PathBuf> {
         let has_runtime = |folder: &Path| {
@@ -180,7 +180,7 @@ impl Nvcc {
             }
         }
         for flags in NvccFlags::set(cargo) {
-            // After `-L`, the folder may be the next word.
+            // The folder may be a separate word after `-L`.
             let flags = flags.others.replace("-L ", "-L");
             for word in flags.split(' ') {
                 if let Some(folder) = word.strip_prefix("-L").map(Path::new)
@@ -193,8 +193,8 @@ impl Nvcc {
         found
     }
 
-    /// Returns a folder with the runtime's headers if the toolkit lacks them and a variable names a
-    /// toolkit with such a folder.
+    /// If this toolkit lacks the runtime's headers, returns their folder in a toolkit that a
+    /// variable names.
     pub fn runtime_headers(&self, cargo: &Cargo) -> Option<PathBuf> {
         for root in self.roots(cargo) {
             let folder = root.join("include");
@@ -262,7 +262,7 @@ fn disagree((first, one): &(String, Nvcc), (second, other): &(String, Nvcc)) -> 
 }
 
 /// Returns the executable programs with this name in the `bin` folders of toolkits that variables
-/// name. Each program comes with the variable and its value.
+/// name. Each program is paired with the variable and its value.
 pub(super) fn in_roots(name: &str, cargo: &Cargo, log: &mut SearchLog) -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
     for variable in ROOTS {
@@ -301,7 +301,7 @@ pub(super) fn in_folders(
     programs
 }
 
-/// Logs the folders of [`in_folders`], for the message if the program is in none of them.
+/// Logs the folders that [`in_folders`] searched, for the message that the program is missing.
 pub(super) fn note_folders(log: &mut SearchLog) {
     log.note("none in PATH");
     let mut places = Vec::new();
@@ -316,11 +316,11 @@ pub(super) fn note_folders(log: &mut SearchLog) {
     log.note(format!("none in {}", install::place()));
 }
 
-/// The usual folders of toolkits, for messages.
+/// The usual toolkit folders, for messages.
 const USUAL: &str = "/usr/local/cuda*, /opt/cuda";
 
-/// Returns the toolkits from installers: first the current toolkit, to which `/usr/local/cuda`
-/// links, then the others from newest to oldest.
+/// Returns the toolkits from installers: first the current one, which `/usr/local/cuda` links to,
+/// then the others from newest to oldest.
 fn installed() -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = ["/usr/local/cuda", "/opt/cuda"].map(PathBuf::from).to_vec();
     for (folder, prefix) in
@@ -346,7 +346,7 @@ fn python_trees(cargo: &Cargo) -> Vec<PathBuf> {
     for prefix in prefixes {
         let mut packages = Vec::new();
         for python in numbered(&prefix.join("lib"), "python") {
-            // `dist-packages` is for Debian's own Python.
+            // Debian's own Python uses `dist-packages`.
             packages.push(python.join("site-packages"));
             packages.push(python.join("dist-packages"));
         }

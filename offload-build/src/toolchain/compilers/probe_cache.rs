@@ -1,8 +1,8 @@
-//! The probe cache, which stores probe results. If a build script runs again and nothing has
-//! changed, it need not start any tools.
+//! The probe cache, which stores probe results so that a build script need not start any tools
+//! again if nothing has changed.
 //!
-//! The cache is a [record](crate::toolchain::files::record) with a line for each answer, which
-//! contains the hash of the question, and the answer. The question includes the tool's identity.
+//! The cache is a [record](crate::toolchain::files::record). Each line contains the hash of a
+//! question, followed by the answer. The question includes the tool's identity.
 
 use super::program::{identity, is_wrapper};
 use crate::toolchain::exec::probe;

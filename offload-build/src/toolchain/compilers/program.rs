@@ -15,12 +15,12 @@ pub fn identity(tool: &Path) -> String {
     format!("{} {size} {}", tool.display(), changed.unwrap_or_default().as_nanos())
 }
 
-/// Parts of compilers' and linkers' names. A program with any other name may be a wrapper.
+/// Substrings of compiler and linker names. A program whose name contains none may be a wrapper.
 const COMPILERS: [&str; 8] = ["clang", "gcc", "g++", "c++", "nvcc", "ptxas", "lld", "cl"];
 
-/// Whether a program may start another one, which can change although the first program's file does
-/// not. This applies to scripts, and to links to programs of a different kind. ccache installs such
-/// links in folders that precede the compilers' folders in `PATH`.
+/// Whether a program may start another one, which can change while the first program's file does
+/// not. This applies to scripts, and to links whose target is not a compiler, such as those that
+/// ccache installs in folders that precede the compilers' folders in `PATH`.
 pub(super) fn is_wrapper(tool: &Path) -> bool {
     let mut start = [0; 2];
     let is_script = File::open(tool).and_then(|mut file| file.read_exact(&mut start)).is_ok()

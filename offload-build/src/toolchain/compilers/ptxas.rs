@@ -11,7 +11,7 @@ use crate::toolchain::exec::{self, NO_INPUT, probe, program};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// The folders that our install commands create, and that may contain ptxas.
+/// The folders created by our install commands that may contain ptxas.
 const BY_PIP: &[ByPip] = &[install::PTXAS, install::NVCC, install::OLD_PTXAS];
 
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub struct Ptxas {
 }
 
 impl Ptxas {
-    /// A description of the places that [`Ptxas::find`] searches.
+    /// Describes where [`Ptxas::find`] searches.
     pub const PLACES: &'static str = "OFFLOAD_PTXAS; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, CUDA_TOOLKIT_ROOT_DIR; PATH; \
         /usr/local/cuda*, /opt/cuda; Python's packages; ~/.local/share/offload";
 
@@ -53,8 +53,7 @@ impl Ptxas {
         Ok(Err(log))
     }
 
-    /// Returns the ptxas of CUDA 12 from the folder of our install commands, if it is installed
-    /// there.
+    /// Returns the ptxas of CUDA 12, if our install commands have installed it.
     pub fn find_old(cargo: &Cargo, probes: &ProbeCache) -> Option<Self> {
         let path = program(&install::OLD_PTXAS.programs(cargo)?, "ptxas")?;
         exec::is_executable(&path).then(|| Self::new(path, probes))

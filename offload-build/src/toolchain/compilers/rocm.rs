@@ -10,24 +10,24 @@ use std::path::{Path, PathBuf};
 pub struct Rocm {
     /// The folder that contains `include/hip`.
     pub root: PathBuf,
-    /// The folder of the device libraries, in LLVM bitcode.
+    /// The folder of the device libraries, which are LLVM bitcode.
     pub device_libraries: PathBuf,
     /// The clang that `hipcc` starts: ROCm's own clang (`amdclang++`), or else the system's clang
-    /// of the version that made the device libraries.
+    /// of the version that compiled the device libraries.
     pub clang: Option<PathBuf>,
     /// The newest code object version that the device libraries support. `None` if their file names
     /// do not show the version.
     pub newest_code_object: Option<u32>,
 }
 
-/// The variables in which users name their ROCm installation.
+/// The variables that name the user's ROCm installation.
 const ROOTS: [&str; 3] = ["ROCM_PATH", "HIP_PATH", "ROCM_HOME"];
 
 /// The file whose presence shows that HIP is installed.
 const HEADER: &str = "include/hip/hip_runtime.h";
 
 impl Rocm {
-    /// A description of the places that [`Rocm::find`] searches.
+    /// Describes where [`Rocm::find`] searches.
     pub const PLACES: &'static str = "the folder above HIPCC; ROCM_PATH, HIP_PATH, ROCM_HOME; above hipcc in PATH; \
         /opt/rocm, /opt/rocm-*; /usr";
 
@@ -121,7 +121,7 @@ impl Rocm {
     }
 }
 
-/// Returns the system's clang of the version that made the device libraries.
+/// Returns the system's clang of the version that compiled the device libraries.
 fn of_libraries(device_libraries: &Path, cargo: &Cargo) -> Option<PathBuf> {
     let version = clang_version(&fs::read(device_libraries.join("ocml.bc")).ok()?)?;
     let mut found = None;

@@ -58,7 +58,7 @@ impl Rust {
         probes: &ProbeCache,
         channel: &str,
     ) -> Result<Result<Self, NoRust>, Error> {
-        // rustc and Cargo may be rustup's programs, which start the toolchain that RUSTUP_TOOLCHAIN
+        // rustc and Cargo may be rustup's proxies, which start the toolchain that RUSTUP_TOOLCHAIN
         // names. They must not download a toolchain during a build.
         let mut env = vec![
             ("RUSTUP_TOOLCHAIN".into(), channel.into()),
@@ -146,7 +146,7 @@ impl Rust {
                 format!("the program's compiler {} does not start: {why}", rustc.display());
             Error::new(ErrorKind::ToolNotFound, message)
         })?;
-        // The probed program may be rustup's, which could start a different toolchain for the
+        // The probed program may be rustup's proxy, which could start a different toolchain for the
         // kernel crate.
         let rustc = if answer.real.is_file() { answer.real.clone() } else { rustc };
         let version = answer.version_text.lines().next().unwrap_or_default().to_owned();
@@ -165,7 +165,7 @@ impl Rust {
         self.sysroot.join("lib/rustlib/src/rust/library")
     }
 
-    /// Returns the ELF linker that comes with the toolchain, if it has one.
+    /// Returns the toolchain's own ELF linker, if it has one.
     pub fn lld(&self) -> Option<PathBuf> {
         exec::program(&self.sysroot.join("lib/rustlib").join(&self.host).join("bin"), "rust-lld")
     }
@@ -180,7 +180,7 @@ impl Rust {
         Ok(answer.stdout.split_whitespace().map(str::to_owned).collect())
     }
 
-    /// Returns a target's processors whose names have this prefix.
+    /// Returns a target's processors whose names start with this prefix and a digit.
     #[inline]
     pub fn processors(&self, triple: &str, prefix: &str) -> Vec<String> {
         let mut names = self.list(triple).unwrap_or_default();
@@ -235,9 +235,9 @@ impl NoRust {
     }
 }
 
-/// Tells Cargo to rerun the build script after rustup installs a toolchain, because rustup then
-/// writes a file to the watched folder. Does not watch rustup's folder of toolchains, because Cargo
-/// would check all of its many files.
+/// Tells Cargo to rerun the build script after rustup installs a toolchain, which writes a file to
+/// the watched folder. Does not watch the folder of toolchains, because Cargo would check all of
+/// its many files.
 fn watch_rustup(cargo: &Cargo) {
     let (named, home) = (cargo.user_var("RUSTUP_HOME"), cargo.user_var("HOME"));
     let folder = match (named, home) {
@@ -255,7 +255,7 @@ struct Answer {
     /// The output of `-vV`.
     version_text: String,
     sysroot: PathBuf,
-    /// The compiler itself, because the probed program may only start the compiler.
+    /// The compiler itself. The probed program may only be a proxy that starts it.
     real: PathBuf,
 }
 

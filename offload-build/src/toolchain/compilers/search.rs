@@ -1,4 +1,4 @@
-//! Logs the places where a search for a tool looked, and starts tools that users name.
+//! Logs where a search looked for a tool, and starts tools that users name.
 
 use super::install;
 use crate::toolchain::cargo::Cargo;
@@ -30,7 +30,7 @@ impl SearchLog {
         self.places.push(place.into());
     }
 
-    /// Whether this file, which has the name of the tool, is executable. Logs a file that is not.
+    /// Whether the file with the tool's name is executable. If it isn't executable, logs that.
     pub fn is_executable(&mut self, program: &Path) -> bool {
         let is_executable = exec::is_executable(program);
         if !is_executable {
@@ -40,7 +40,7 @@ impl SearchLog {
         is_executable
     }
 
-    /// Returns the help for making a program executable, if the search found one that is not.
+    /// Returns the help for making the tool executable, if the search found a file that isn't.
     pub fn help(&self) -> Option<String> {
         self.not_executable.as_deref().map(install::make_executable)
     }

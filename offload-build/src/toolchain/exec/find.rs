@@ -50,8 +50,7 @@ fn find(tool: &Path, folders: &[PathBuf], suffix: &str) -> Option<PathBuf> {
 }
 
 /// Returns the paths in a folder whose names consist of this prefix and a number, such as
-/// `cuda-12.4` or `cu13`. They are sorted by ascending number. The list is empty if the folder
-/// cannot be read.
+/// `cuda-12.4` or `cu13`, in ascending order. The list is empty if the folder cannot be read.
 pub fn numbered(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let number = |path: &Path| -> Option<Vec<u32>> {
         let rest = path.file_name()?.to_str()?.strip_prefix(prefix)?;

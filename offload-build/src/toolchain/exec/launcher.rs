@@ -12,7 +12,7 @@ use crate::toolchain::error::{Error, ErrorKind};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A compiler launcher: the program, and its arguments before the compiler's command.
+/// A compiler launcher: the program, and the arguments that precede the compiler's command.
 #[derive(Debug)]
 pub struct Launcher {
     program: PathBuf,
@@ -55,8 +55,7 @@ impl Launcher {
         Ok(Some(Self { program, args, text }))
     }
 
-    /// Whether any word of the launcher's command is this name, because the first word may be
-    /// `env`.
+    /// Whether any word of the launcher's command has this name. The first word may be `env`.
     fn is(&self, name: &str) -> bool {
         let is_name = |word: &Path| word.file_stem().is_some_and(|stem| stem == name);
         is_name(&self.program) || self.args.iter().any(|arg| is_name(Path::new(arg)))
@@ -89,10 +88,10 @@ impl Launcher {
         if let Some(depfile) = &mut depfile {
             match depfile.by {
                 DepfileBy::Driver | DepfileBy::Cargo => {}
-                // A launcher that uses another machine needs the path of the dependency file to
-                // copy it back, so the driver's options (`-MD`, `-MF`) name the file. The compiler
-                // proper could not write the file, because the file's folder does not exist on the
-                // other machine.
+                // A launcher that uses another machine needs the dependency file's path to copy the
+                // file back, so the driver's options (`-MD`, `-MF`) name the file. The compiler
+                // proper could not write the file, because its folder does not exist on the other
+                // machine.
                 DepfileBy::CompilerProper { driver_ignores: false, .. } => {
                     depfile.by = DepfileBy::Driver
                 }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// The output of a probed tool, and its exit status.
+/// A probed tool's output and exit status.
 #[derive(Debug)]
 pub struct Answer {
     pub status: ExitStatus,

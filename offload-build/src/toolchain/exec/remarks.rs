@@ -1,5 +1,5 @@
-//! Separates the output of successful tools into warnings for users and output that `-v` and
-//! similar options request.
+//! Splits the output of successful tools into warnings for users and the output of `-v` and similar
+//! options.
 
 /// The lines of a tool's output, in order: warnings, and all other lines (`remarks`).
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub struct Sorted<'a> {
 enum Line {
     /// The first line of a warning.
     Warning,
-    /// A one-line message that is no warning: a remark, or a command that nvcc prints.
+    /// A one-line message that is not a warning: a remark, or a command that nvcc prints.
     Remark,
     /// A line before a message, such as `In file included from a.h:1:` or `a.cu: In function 'f':`.
     Before,
@@ -44,7 +44,7 @@ pub fn sort(text: &str) -> Sorted<'_> {
         // line belongs to the same message.
         is_open = *kind == Line::Before
             || *kind == Line::Warning && !says_severity(&without_colours(line));
-        // Omit clang's line with the number of warnings for each target.
+        // Omit clang's summary lines, such as `1 warning generated.`
         if line.contains(" generated when compiling for ") || line.ends_with(" generated.") {
             continue;
         }
@@ -76,8 +76,8 @@ pub(super) fn without(text: String, hides: fn(&str) -> bool) -> String {
     if is_whole { text } else { left }
 }
 
-/// Returns the line of a warning that is the same for each inclusion of a header and each template
-/// instance. If the compiler does not print English, returns all lines.
+/// Returns the line of a warning that is the same for every inclusion of a header and every
+/// template instance. If the compiler does not print English, returns all lines.
 pub fn message(warning: &[&str]) -> String {
     let mut all = String::new();
     for line in warning {
@@ -101,13 +101,12 @@ fn kind(line: &str, next: Option<&&str>) -> Line {
     }
     let is_more =
         plain.is_empty() || plain.starts_with([' ', '\t']) || plain.starts_with("Remark: ");
-    // Older clangs do not indent the source that they quote. A line of marks below a line shows
-    // that the line is quoted.
+    // Older clangs do not indent quoted source. A line is quoted if a line of marks follows it.
     let is_quoted = next.is_some_and(|next| is_underline(&without_colours(next)));
     if is_more || is_quoted || has_severity(&plain, "note") {
         return Line::More;
     }
-    // Compilers that print a language other than English still print the position.
+    // Compilers that do not print English still print the position.
     if has_position(&plain) {
         return Line::Warning;
     }

@@ -28,17 +28,17 @@ pub struct How {
     pub launcher: Option<Launcher>,
 }
 
-/// The output of a step that succeeded, or the error of a step that failed but was allowed to.
+/// The output of a step that succeeded, or the error of a step that was allowed to fail.
 #[derive(Debug)]
 pub struct Printed {
-    /// The file that the step wrote.
+    /// The step's output file.
     pub output: Option<PathBuf>,
     pub text: String,
     /// Whether the step failed. If so, `text` is the error.
     pub failed: bool,
 }
 
-/// The number of a step that has ended, and its output.
+/// The index of a step that has ended, and the step's output.
 type Ended = (usize, io::Result<Output>);
 
 /// The steps that have ended, in order. A channel would also work, but takes much longer to
@@ -77,8 +77,7 @@ impl Events {
     }
 }
 
-/// The time between two checks for a token of the jobserver. It is negligible compared to a
-/// compiler's run time.
+/// The pause between checks for a jobserver token, negligible compared to a compiler's run time.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Runs all steps, each after the steps in its `after`. Returns what the tools printed.
@@ -87,8 +86,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// is the amount of work in each step, in any unit. After a failure, only steps of other modules
 /// start, and only those with `goes_on`.
 ///
-/// Returns an error with the command line and the complete text of each failed tool, at most one
-/// for each module.
+/// Returns an error with the command line and the complete output of each failed tool, at most one
+/// per module.
 pub fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<Printed>, Error> {
     if let Some(launcher) = &how.launcher {
         launcher.check(steps)?;
@@ -161,8 +160,8 @@ impl State<'_> {
         self.how.launcher.as_ref().map_or_else(|| step.clone(), |launcher| launcher.launch(step))
     }
 
-    /// Returns the step to start next. Among the steps that need not wait, this is the one with the
-    /// most work ahead. In a tie, the first step wins.
+    /// Returns the step to start next: of the steps that need not wait, the one with the most work
+    /// ahead. In a tie, the first step wins.
     fn next(&self) -> Option<usize> {
         let mut next: Option<usize> = None;
         for &step in &self.waiting {
@@ -214,7 +213,7 @@ impl State<'_> {
             let colour =
                 self.how.colour && matches!(step.kind, StepKind::Compile | StepKind::Generate);
             thread::spawn(move || {
-                // Remove an earlier run's output, because it could be mistaken for this step's
+                // Remove an earlier run's output, so that it is not mistaken for this step's
                 // output.
                 if let Some(output) = &step.output {
                     let _ = fs::remove_file(output);
@@ -236,12 +235,12 @@ impl State<'_> {
                     command.env_remove(name);
                 }
                 // By default, clang writes crash reports to the system's temporary folder. Use the
-                // folder of the output instead.
+                // output's folder instead.
                 if let Some(folder) = step.output.as_deref().and_then(Path::parent) {
                     command.env("CLANG_CRASH_DIAGNOSTICS_DIR", folder);
                 }
-                // The pipe is not a terminal, so the compiler needs an option for colours. The
-                // rebuild key omits this option, so that colours cause no recompilation.
+                // Compilers write to a pipe, not a terminal, so they need an option for colours.
+                // The rebuild key omits this option, so that colours cause no recompilation.
                 command.args(colour.then_some("-fdiagnostics-color=always"));
                 let mut output = command.output();
                 if let Some(option) = step.otherwise

@@ -5,8 +5,8 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// Returns the argument with which `-Xcompiler` passes this option to the host compiler. nvcc and
-/// then the shell each remove a backslash before a character.
+/// Escapes an option that `-Xcompiler` passes to the host compiler. nvcc and then the shell each
+/// remove one level of backslashes.
 pub fn through_nvcc(option: &str) -> OsString {
     let mut escaped = String::new();
     for c in option.chars() {
@@ -18,9 +18,9 @@ pub fn through_nvcc(option: &str) -> OsString {
     escaped.into()
 }
 
-/// Prepares a path for nvcc, `fatbinary`, or clang's `-include`, which do not quote it. If the path
-/// of the working folder also contains special characters, returns a path relative to the working
-/// folder. Otherwise returns the argument unchanged.
+/// Prepares a path for nvcc, `fatbinary`, or clang's `-include`, which do not quote it. Returns the
+/// path relative to the working folder if their common parent folder's path contains special
+/// characters. Otherwise returns the argument unchanged.
 pub fn plain_path(arg: OsString) -> OsString {
     let folder = env::current_dir().ok();
     folder.and_then(|folder| relative(&arg, &folder)).unwrap_or(arg)

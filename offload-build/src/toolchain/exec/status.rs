@@ -8,10 +8,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Output};
 
-/// Returns the output of a tool that succeeded, or the error.
+/// Returns the output of a tool that succeeded.
 ///
 /// Returns an error if the tool did not start, failed, was killed, or did not write its output. The
-/// error contains the tool's complete text and the command line.
+/// error contains the tool's complete output and the command line.
 pub fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<String, Error> {
     let program = step.program.display();
     let output = output.map_err(|error| {
@@ -24,8 +24,8 @@ pub fn check_exit_status(step: &Step, output: io::Result<Output>) -> Result<Stri
         text = remarks::without(text, hides);
     }
     if let Some(folder) = &step.folder {
-        // rustc names files relative to this folder, but the program's package also has a folder
-        // `src`.
+        // rustc prints paths relative to this folder, but `src/` could be mistaken for that
+        // of the program's package.
         text = text.replace("--> src/", &format!("--> {}/src/", folder.display()));
     }
     let ending = if output.status.success() {
@@ -59,8 +59,8 @@ fn help(text: &str) -> Option<&'static str> {
     Some(row.2)
 }
 
-/// The help for messages. Each row contains words of a message, words of the source lines that
-/// compilers print with the message, and the help.
+/// The help for compilers' messages. Each row lists words of the message, words of the source lines
+/// quoted with it, and the help.
 const HELP: [(&[&str], &[&str], &str); 8] = [
     (
         &["amd_detail/"],
@@ -125,16 +125,16 @@ const HOST: &str = "a pack contains only kernels, but this source also has host 
 const CRASH_REPORTS: [&str; 2] =
     ["PLEASE submit a bug report", "clang frontend command failed with exit code 70"];
 
-/// LLVM's report of a call in SPIR-V to a function that is only declared. After this text, LLVM
-/// prints the call: `%4:fid = OpFunctionCall %5:type, @_Z5twicef, %3:fid`.
+/// LLVM's error for a call in SPIR-V to a function that is only declared. The call follows:
+/// `%4:fid = OpFunctionCall %5:type, @_Z5twicef, %3:fid`.
 const UNKNOWN_FUNCTION: &str = "Unknown function in:";
 
 /// Returns a two-line error message about a crash of clang, or a one-line message if the source
 /// lacks a function.
 ///
-/// Writes the crash report to a file in the folder of the expected output. The report is long, and
-/// meant for clang's developers, not for users. Returns `None` if clang did not crash, if the step
-/// has no output, or if the report cannot be written.
+/// Writes the crash report to a file next to the expected output. The report is long, and meant for
+/// clang's developers, not for users. Returns `None` if clang did not crash, if the step has no
+/// output, or if the report cannot be written.
 fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
     if !CRASH_REPORTS.iter().any(|report| text.contains(report)) {
         return None;
@@ -161,7 +161,7 @@ fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
     ))
 }
 
-/// Returns the path for a crash report, in the folder of the expected output.
+/// Returns the path for a crash report, next to the expected output.
 pub(super) fn crash_report(output: &Path) -> PathBuf {
     let mut path = output.as_os_str().to_owned();
     path.push(".crash.txt");

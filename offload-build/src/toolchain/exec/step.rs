@@ -15,25 +15,25 @@ pub struct Step {
     /// The arguments, without those from [`Step::depfile`].
     pub args: Vec<OsString>,
     pub env: Vec<(OsString, OsString)>,
-    /// The folder in which the tool starts. `None` for the build script's folder.
+    /// The tool's working folder. `None` for the build script's working folder.
     pub folder: Option<PathBuf>,
-    /// Environment variables of this process that the tool does not get. They are removed before
-    /// `env` is set.
+    /// The environment variables that the tool does not inherit. They are removed before `env` is
+    /// set.
     pub removed_env: Vec<OsString>,
-    /// The file that the step writes, in addition to a dependency file.
+    /// The step's output file, apart from a dependency file.
     pub output: Option<PathBuf>,
     pub depfile: Option<Depfile>,
-    /// The steps that must end before this step starts, as positions in the list of all steps.
+    /// The indices of the steps that must end before this step starts, in the list of all steps.
     pub after: Vec<usize>,
     /// The help to add to the tool's message if the tool fails. Empty if there is none.
     pub help: String,
-    /// The work that this process does before the tool starts, such as writing the tool's input.
+    /// Work to do in this process before the tool starts, such as writing the tool's input.
     pub prepare: Option<Prepare>,
-    /// Tells whether to hide a warning with these lines from users. `None` to show all warnings.
+    /// Decides whether to hide a warning, given its lines, from users. `None` to show all warnings.
     pub hides: Option<fn(&str) -> bool>,
-    /// An option to add for a second run if the tool's first run fails.
+    /// If the tool fails, it is run again with this option added.
     pub otherwise: Option<&'static str>,
-    /// The number of the module that the step is for.
+    /// The number of the step's module.
     pub module: usize,
     /// Whether the step also starts after a different module has failed, to report its own module's
     /// errors.
@@ -64,13 +64,13 @@ pub enum StepKind {
     /// clang generates code for all sources of an image, or compiles the host part of a source and
     /// includes images. Compiler launchers do not detect that these images are inputs.
     Generate,
-    /// A linker makes an image from objects, or `fatbinary` makes one file from images.
+    /// A linker links objects into an image, or `fatbinary` combines images into one file.
     Link,
-    /// ptxas makes machine code from PTX.
+    /// ptxas assembles PTX into machine code.
     Assemble,
     /// Cargo compiles a kernel crate with its dependencies.
     Cargo,
-    /// nvcc makes an image or an object, or links device code.
+    /// nvcc compiles an image or an object, or links device code.
     Nvcc,
     /// clang lists the includes of a source, but compiles nothing.
     Scan,
@@ -106,8 +106,8 @@ pub enum DepfileBy {
     /// driver ignores `-MF` for device code.
     CompilerProper {
         driver_ignores: bool,
-        /// Whether the file also lists headers in system folders, because `-isystem` and
-        /// `C_INCLUDE_PATH` may name users' folders.
+        /// Whether the file also lists headers in system folders, which may be users' folders named
+        /// by `-isystem` or `C_INCLUDE_PATH`.
         system: bool,
     },
 }
@@ -174,7 +174,7 @@ impl Step {
         self
     }
 
-    /// Sets the file that the step writes, and adds the `-o` option, which every tool accepts.
+    /// Sets the step's output file, and adds the `-o` option, which every tool accepts.
     pub fn output(mut self, path: &Path) -> Self {
         self.args.extend(["-o".into(), path.into()]);
         self.output = Some(path.to_owned());
@@ -202,7 +202,7 @@ impl Step {
         flags
     }
 
-    /// Returns all arguments. The arguments for the dependency file come last.
+    /// Returns all arguments, ending with those for the dependency file.
     pub fn all_args(&self) -> Vec<OsString> {
         let mut args = self.args.clone();
         if let Some(depfile) = &self.depfile {
@@ -211,8 +211,8 @@ impl Step {
         args
     }
 
-    /// Returns the arguments to pass to the program. nvcc's arguments get a form that nvcc's shell
-    /// understands.
+    /// Returns the arguments to pass to the program. nvcc's arguments are adapted to the shell that
+    /// nvcc uses.
     pub(super) fn passed_args(&self) -> Vec<OsString> {
         let mut args = self.all_args();
         if self.kind == StepKind::Nvcc {

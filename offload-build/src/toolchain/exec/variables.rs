@@ -10,14 +10,13 @@
 //! | `INCLUDE`, `LIB`, `LIBPATH`, `CL`, `_CL_` | Visual Studio's compiler | inputs |
 //! | `DEPENDENCIES_OUTPUT`, `SUNPRO_DEPENDENCIES` | GCC, clang: a second dependency file | withheld |
 //!
-//! When an input changes, Cargo reruns the build script, and the build makes new images to replace
-//! those made with the earlier value. Probes run without nvcc's variables. Sources: the GCC 12
-//! manual, "Environment Variables Affecting GCC"; the clang 22 man page; the nvcc 13.5
-//! documentation.
+//! When an input changes, Cargo reruns the build script, which recompiles the images that used the
+//! earlier value. Probes run without nvcc's variables. Sources: the GCC 12 manual, "Environment
+//! Variables Affecting GCC"; the clang 22 man page; the nvcc 13.5 documentation.
 
 use crate::toolchain::cargo::Cargo;
 
-/// The variables that list header folders. They are inputs of every compilation with any compiler.
+/// The variables that list header folders. They are inputs of every compilation, by any compiler.
 pub const HEADER_FOLDERS: [&str; 6] = [
     "CPATH",
     "C_INCLUDE_PATH",
@@ -43,7 +42,7 @@ pub const OTHER_INPUTS: [&str; 12] = [
     "_CL_",
 ];
 
-/// The variables with flags for nvcc, which are inputs only if nvcc compiles.
+/// The variables with nvcc's flags, which are inputs only if nvcc compiles.
 pub(super) const NVCC_FLAGS: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
 
 /// The variables that are removed from the environment of every step.
@@ -91,9 +90,9 @@ fn split(words: Vec<&str>) -> (Vec<String>, Vec<&str>) {
 /// A variable of `NVCC_FLAGS` that is set.
 ///
 /// nvcc adds the flags in this variable to every command. If the flags name a GPU, nvcc rejects a
-/// command for a cubin, because it would have to make two images. For other commands, nvcc makes an
-/// image for a GPU that the build does not list. The build therefore removes options that name GPUs
-/// from the variable.
+/// command for a cubin, because it would have to compile two images. Other commands would compile
+/// an image for a GPU that the build does not list. The build therefore removes options that name
+/// GPUs from the variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NvccFlags {
     pub name: &'static str,
@@ -134,8 +133,8 @@ impl NvccFlags {
     /// Returns the targets that the options name, in the form of `OFFLOAD_ARCH`. nvcc does not
     /// allow a dot in names, as in `sm_9.0`.
     fn targets(&self) -> Vec<String> {
-        // If an option contains a `code` list, only this list determines the images. The virtual
-        // architecture then gets no image.
+        // If an option contains a `code` list, only this list determines the images, so there is
+        // none for the virtual architecture.
         let mut lists = Vec::new();
         for option in self.gpu_options.split(" -") {
             if let Some((_, code)) =

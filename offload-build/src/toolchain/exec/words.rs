@@ -1,6 +1,6 @@
 //! Splits the text of a response file or a variable into words.
 
-/// Returns the words of a text. Quotes and backslashes work as in GCC's response files.
+/// Splits a text into words. Quotes and backslashes work as in GCC's response files.
 pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let (mut word, mut quote, mut has_word) = (String::new(), None, false);

@@ -1,6 +1,6 @@
-//! Writes a build's files, and lists folders. If an error or a signal ends the build, each file has
-//! been written completely or not at all. A power cut may leave an empty file. Files whose contents
-//! do not change are not written.
+//! Writes a build's files, and lists folders. Even if an error or a signal ends the build, each
+//! file is written completely or not at all. A power cut may leave an empty file. Files whose
+//! contents do not change are not written.
 
 pub mod record;
 
@@ -33,8 +33,7 @@ pub fn make_folder(folder: &Path) -> Result<(), Error> {
     fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))
 }
 
-/// Hard-links the file `from` to the path `to` in a different folder, or copies the file if links
-/// are impossible.
+/// Hard-links the file `from` as `to`, in a different folder, or copies the file if linking fails.
 #[inline]
 pub fn link_or_copy(from: &Path, to: &Path) -> Result<(), Error> {
     remove(to)?;
@@ -47,8 +46,8 @@ pub fn remove(path: &Path) -> Result<(), Error> {
 }
 
 /// Writes a file under a temporary name, and renames the file when it is complete. Several threads
-/// of one build script, and the script of an interrupted build, may write the same file. Each
-/// writer therefore uses a separate temporary name.
+/// of one build script, and the script of an interrupted build, may write the same file, so each
+/// writer uses a separate temporary name.
 pub fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<()>,
@@ -104,7 +103,7 @@ pub fn tree(folder: &Path, most: usize, is_left_out: IsLeftOut) -> Option<Vec<St
 
 struct Tree {
     is_left_out: IsLeftOut,
-    /// The number of files and folders that may still be added.
+    /// How many more files and folders may be added.
     left: usize,
     files: Vec<String>,
     /// The current folder and its parents, with links resolved.
@@ -112,7 +111,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// Adds the files in a folder, with `inside` before their names.
+    /// Adds the files in a folder, prefixing their names with `inside`.
     fn add(&mut self, folder: &Path, inside: &str) -> Option<()> {
         // A folder that cannot be read counts as empty.
         let real = folder.canonicalize().unwrap_or_default();

@@ -11,8 +11,8 @@ use std::path::Path;
 
 const FIRST_LINE: &str = concat!("offload-record ", env!("CARGO_PKG_VERSION"));
 
-/// Returns the lines of a record, in order, or `None` if this version of the crate has not written
-/// the record.
+/// Returns the lines of a record, in order, or `None` if the record was not written by this version
+/// of the crate.
 pub fn read(path: &Path) -> Option<Vec<(String, String)>> {
     let text = fs::read_to_string(path).ok()?;
     let mut lines = text.lines();

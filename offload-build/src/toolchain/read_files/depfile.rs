@@ -1,6 +1,6 @@
-//! Reads dependency files, as compilers write them for `-MD`. They contain `target: file file \`,
-//! with `\ ` for a space and `$$` for a dollar sign. A TAB is part of a file name. clang writes it
-//! unchanged, and gcc adds a backslash before it. Neither compiler writes a TAB between files.
+//! Parses the dependency files that compilers write for `-MD`. They contain `target: file file \`,
+//! with `\ ` for a space and `$$` for a dollar sign. A TAB is part of a file name: clang writes it
+//! unchanged, gcc escapes it with a backslash, and neither separates files with one.
 
 use std::path::PathBuf;
 

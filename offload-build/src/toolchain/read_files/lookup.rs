@@ -1,6 +1,5 @@
-//! Records the folders in which compilers searched for files, and the names of these files. If a
-//! file with one of these names is added later, a compiler may read it, perhaps instead of a
-//! different file.
+//! Records where compilers searched for files, and under which names. If a file with such a name is
+//! added later, a compiler may read it, perhaps instead of a different file.
 
 use super::seen::Seen;
 use crate::toolchain::hash::{ContentHash, Parts};
@@ -34,7 +33,7 @@ impl Lookup {
         }
     }
 
-    /// Returns a hash that depends on which names exist in which folders.
+    /// Hashes which names exist in which folders.
     pub fn state(&self, seen: &Seen) -> ContentHash {
         let mut state = Parts::default();
         for folder in &self.folders {
@@ -73,7 +72,7 @@ impl Lookup {
     }
 }
 
-/// Returns the name with which a source includes a file in this folder. The empty path means the
+/// Returns the name by which a source includes a file in this folder. The empty path means the
 /// working folder, which contains no absolute path.
 pub fn name_in<'a>(file: &'a Path, folder: &Path) -> Option<&'a Path> {
     let name = file.strip_prefix(folder).ok()?;

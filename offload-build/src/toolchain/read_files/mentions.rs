@@ -9,7 +9,7 @@
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Mentions {
-    /// The names of files for which the source tests with `__has_include` or `__has_embed`.
+    /// The names of files that the source tests for with `__has_include` or `__has_embed`.
     pub asked: Vec<String>,
     /// Whether the source tests for a file whose name is a macro.
     pub asks_for_any: bool,
@@ -70,7 +70,7 @@ impl Mentions {
     }
 }
 
-/// Returns the name after the first byte and before this end mark.
+/// Returns the name between the first byte and this end mark.
 fn name(argument: &[u8], end: u8) -> String {
     let name = argument[1..].split(|byte| *byte == end || *byte == b'\n').next();
     String::from_utf8_lossy(name.unwrap_or_default()).into_owned()

@@ -1,5 +1,5 @@
 //! Finds the files that a compiler reads in addition to its source, and the folders in which it
-//! searches for them. Dependency files, flags and the texts of sources name these files.
+//! searches for them. Dependency files, flags and the sources themselves name these files.
 
 pub mod depfile;
 pub mod lookup;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// The files and header folders that compiler flags name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct NamedFiles {
-    /// Existing files. They are inputs, whatever the flag that names them means.
+    /// Existing files. They are inputs, whatever their flags mean.
     pub files: Vec<PathBuf>,
     /// Folders to search for headers, including missing folders.
     pub include_folders: Vec<PathBuf>,
@@ -37,8 +37,8 @@ const PASS_ON: [&str; 7] = [
     "-Xlinker",
 ];
 
-/// The maximum depth of nested response files. A response file (`@file`) may name another one. Only
-/// files that name each other in a cycle are nested more deeply.
+/// The maximum depth of nested response files. A response file (`@file`) may name another one, but
+/// only files that name each other in a cycle are nested more deeply.
 const DEPTH: u32 = 8;
 
 impl NamedFiles {

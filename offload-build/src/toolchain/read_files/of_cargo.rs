@@ -10,13 +10,13 @@ use crate::toolchain::files;
 use std::fs;
 use std::path::Path;
 
-/// The facts about all crates that Cargo built in a folder.
+/// Facts about all crates that Cargo built in a folder.
 #[derive(Debug, Default)]
 pub struct OfCargo {
     /// The names of the environment variables on which the crates and their build scripts depend.
     pub variables: Vec<String>,
-    /// The paths of build scripts' outputs: first those that contain a `rerun-if` instruction, then
-    /// the others.
+    /// The paths of build scripts' outputs: first those with a `rerun-if` instruction, then those
+    /// without.
     scripts: [Vec<String>; 2],
 }
 

@@ -11,11 +11,11 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::SystemTime;
 
-/// The largest size of a source text in bytes. Larger files are data.
+/// The maximum size of a source text in bytes. Larger files count as data.
 const LARGEST_TEXT: u64 = 1 << 24;
 
-/// The maximum number of files and folders to list below a folder. Header folders of toolkits
-/// contain a tenth of this number.
+/// The maximum number of files and folders to list below a folder. Toolkits' header folders contain
+/// a tenth of this number.
 const MOST_LISTED: usize = 1 << 16;
 
 /// The results for all examined files. The keys are plain strings, because comparing paths
@@ -50,7 +50,7 @@ impl Seen {
         *self.file(path).hash.get_or_init(|| ContentHash::of_file(path).ok())
     }
 
-    /// Returns the hash of a file if [`Seen::hash`] has read it before.
+    /// Returns a file's hash, if [`Seen::hash`] has already computed it.
     pub fn known_hash(&self, path: &Path) -> Option<ContentHash> {
         *self.file(path).hash.get()?
     }
@@ -86,7 +86,7 @@ impl Seen {
 
     /// Returns the paths of the files in a folder and its subfolders, relative to the folder,
     /// without git's files and caches. If there are too many files, the result differs in each
-    /// build.
+    /// build, so it never looks unchanged.
     pub fn tree(&self, folder: &Path) -> Rc<Vec<String>> {
         listed(&self.file(folder).tree, tree, folder)
     }

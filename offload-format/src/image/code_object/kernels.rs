@@ -1,9 +1,9 @@
-//! Kernels of AMD code objects, read from MessagePack in a note and from the symbols of the
-//! kernels' code.
+//! Kernels of AMD code objects, read from a MessagePack note and from the kernels' function
+//! symbols.
 //!
 //! Source: LLVM's AMDGPUUsage, "Code Object V3 Metadata" to "V6 Metadata"; checked on files of LLVM
-//! 14 and 22.1.8. The note has the owner `AMDGPU` and the type 32. In version 2, the metadata is
-//! YAML in a note with the owner `AMD` and the type 10, for which this module returns an error.
+//! 14 and 22.1.8. The note's owner is `AMDGPU`, and its type is 32. Version 2 stores YAML in a note
+//! with the owner `AMD` and the type 10, for which this module returns an error.
 //!
 //! | key | value |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! | `.kernarg_segment_size` | size of all arguments |
 //! | `.vgpr_count`, `.agpr_count`, `.sgpr_count` | registers |
 //! | `.vgpr_spill_count`, `.sgpr_spill_count` | spilled registers |
-//! | `.group_segment_fixed_size`, `.private_segment_fixed_size` | LDS of a work-group, scratch of a work-item |
+//! | `.group_segment_fixed_size`, `.private_segment_fixed_size` | LDS per work-group, scratch per work-item |
 //! | `.wavefront_size`, `.max_flat_workgroup_size`, `.reqd_workgroup_size` | numbers of work-items |
 
 use crate::image::budget::Budget;
@@ -39,8 +39,8 @@ pub(in crate::image) struct CodeObjectKernels<'data> {
 }
 
 impl<'data> CodeObjectKernels<'data> {
-    /// Finds the metadata of the code object, and the list of kernels in this metadata. A file
-    /// without metadata has no kernels.
+    /// Finds the list of kernels in the code object's metadata. A file without metadata has no
+    /// kernels.
     pub(in crate::image) fn parse(
         data: &'data [u8],
         version: u32,
@@ -104,7 +104,7 @@ impl<'data> CodeObjectKernels<'data> {
     }
 }
 
-/// Returns the hash table of the symbols; `None` for an unlinked file.
+/// Returns the symbols' hash table; `None` for an unlinked file.
 fn symbols<'data>(elf: &Elf<'data>) -> Result<Option<HashTable<'data>>> {
     for index in 0..elf.sections() {
         let section = elf.section(index)?;
@@ -115,7 +115,7 @@ fn symbols<'data>(elf: &Elf<'data>) -> Result<Option<HashTable<'data>>> {
     Ok(None)
 }
 
-/// Reads the metadata of a kernel. Returns the kernel and its `.symbol`, the name of its kernel
+/// Reads a kernel's metadata. Returns the kernel and its `.symbol`, which names the kernel
 /// descriptor.
 fn kernel<'data>(cursor: &mut Cursor<'data>) -> Result<(Kernel<'data>, Option<&'data str>)> {
     let mut kernel = Kernel::new("");

@@ -9,11 +9,11 @@
 //! | 3 | bits 0-7 | bit 8: 1 on, 0 off | bit 9: 1 on, 0 off | |
 //! | from 4 on | bits 0-7 | bits 8-9: 0 not supported, 1 any, 2 off, 3 on | bits 10-11 the same | bits 24-31 |
 //!
-//! Version 3 has no value for "any". Its value 0 means that the feature is off or that the
-//! processor does not have the feature. If target IDs of the processor cannot name a feature, the
-//! feature's bits have no meaning. For XNACK on gfx1250, LLVM's main branch has written 3 since
-//! September 2026, and LLVM 22 writes 1. ROCm's loaders and comgr omit XNACK from the target ID
-//! (rocm-systems, pull request 11904).
+//! Version 3 has no value for "any"; its 0 means that the feature is off or that the processor
+//! lacks it. If the processor's target IDs cannot name a feature, the feature's bits have no
+//! meaning. For XNACK on gfx1250, LLVM 22 writes 1, and LLVM's main branch has written 3 since
+//! September 2026, but ROCm's loaders and comgr omit XNACK from the target ID (rocm-systems, pull
+//! request 11904).
 
 mod kernels;
 mod loader;
@@ -68,14 +68,14 @@ impl CodeObjectHeader {
     /// processor, or for a version whose flags may have a different meaning.
     pub fn target_id(&self) -> Option<TargetId<'static>> {
         let processor = amdgpu::find_mach(self.flags as u8)?;
-        // The bits of sramecc and of xnack, the value that means off, and the value that means on.
+        // The bits of sramecc and xnack, and the values that mean off and on.
         let (bits, off, on) = match self.version {
             3 => ([("sramecc", self.flags >> 9 & 1), ("xnack", self.flags >> 8 & 1)], 0, 1),
             4..=6 => ([("sramecc", self.flags >> 10 & 3), ("xnack", self.flags >> 8 & 3)], 2, 3),
             _ => return None,
         };
-        // LLVM's main branch sets XNACK to on for gfx1250, although no target ID of gfx1250 can
-        // name XNACK. In version 3, off can also mean that the processor does not have the feature.
+        // LLVM's main branch sets XNACK to on for gfx1250, although gfx1250's target IDs cannot
+        // name XNACK. In version 3, off can also mean that the processor lacks the feature.
         let [sramecc, xnack] = bits.map(|(name, state)| match state {
             _ if !processor.features.contains(&name) => 0,
             _ if state == on => 2,
@@ -117,8 +117,8 @@ fn is_same(one: &TargetId<'_>, other: &TargetId<'_>) -> bool {
     one.primary_processor() == other.primary_processor()
 }
 
-/// The text of the features in target IDs. Rows are the states of sramecc (not named, off, on), and
-/// columns are the same states of xnack.
+/// The features as text in target IDs. Rows are the states of sramecc (not named, off, on), and
+/// columns are those of xnack.
 const FEATURES: [[&str; 3]; 3] = [
     ["", ":xnack-", ":xnack+"],
     [":sramecc-", ":sramecc-:xnack-", ":sramecc-:xnack+"],
@@ -181,8 +181,8 @@ mod tests {
         assert!(CodeObjectHeader::parse(&header(65, 0, 0x32f)).is_err());
     }
 
-    /// Tests flags that LLVM 14 writes. The expected target IDs are those that comgr 2.4 (ROCm
-    /// 5.2.3) reads from the flags.
+    /// Tests flags written by LLVM 14, with the target IDs that comgr 2.4 (ROCm 5.2.3) reads from
+    /// them.
     #[test]
     fn flags_of_version_3() {
         for (flags, id) in [

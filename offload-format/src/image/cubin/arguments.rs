@@ -1,4 +1,4 @@
-//! Arguments in the attributes of a kernel's section in a cubin.
+//! Kernel arguments of a cubin, read from the attributes in the kernel's section.
 
 use crate::image::Argument;
 use crate::image::elf::{Elf, Section};
@@ -7,8 +7,8 @@ use crate::{Error, ErrorKind, Result};
 
 pub(super) const WHAT: &str = ".nv.info attribute";
 
-/// The kind of attribute for an argument whose size does not fit into 14 bits and is stored in a
-/// full word.
+/// The attribute kind for an argument whose size does not fit into 14 bits, so it takes a full
+/// word.
 pub(super) const LARGE_ARGUMENT: u8 = 0x45;
 
 /// The arguments of a kernel: consecutive attributes of 16 bytes each, in ascending or descending
@@ -17,14 +17,14 @@ pub(super) const LARGE_ARGUMENT: u8 = 0x45;
 pub(in crate::image) struct CubinArguments<'data> {
     /// The attributes, from the first argument on.
     pub(super) all: Attributes<'data>,
-    /// The number of the argument that comes first in the file.
+    /// The number of the first argument in the file.
     pub(super) first: u64,
     pub(super) count: u64,
     pub(super) given: u64,
 }
 
-/// The size in bytes of an argument's attribute: four bytes with form, kind and size, then a value
-/// of twelve bytes.
+/// The size in bytes of an argument's attribute: four bytes for form, kind and size, then a 12-byte
+/// value.
 pub(super) const ARGUMENT_SIZE: u64 = 16;
 
 impl<'data> CubinArguments<'data> {
@@ -38,7 +38,7 @@ impl<'data> CubinArguments<'data> {
     }
 
     /// Whether the arguments are in descending order. One end of the list is always argument 0, so
-    /// the order is descending if the first argument is not number 0.
+    /// the order is descending unless argument 0 comes first.
     pub(super) fn is_descending(&self) -> bool {
         self.first > 0
     }
@@ -58,7 +58,7 @@ impl<'data> CubinArguments<'data> {
     }
 }
 
-/// The attributes of a section that start at offset `at` or later.
+/// A section's attributes from offset `at` on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attributes<'data> {
     pub(super) reader: Reader<'data>,
@@ -106,7 +106,7 @@ impl<'data> Attributes<'data> {
 }
 
 impl Attribute {
-    /// Returns the value, which must consist of exactly `N` words of 32 bits.
+    /// Returns the value, which must be exactly `N` 32-bit words long.
     pub(super) fn words<const N: usize>(&self, all: &Attributes<'_>) -> Result<[u32; N]> {
         if self.short != 4 * N as u64 {
             return Err(all.wrong(self.start, "size of .nv.info attribute"));

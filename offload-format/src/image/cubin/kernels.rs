@@ -1,18 +1,18 @@
-//! Kernels of cubins, read from sections of code, symbols, and the attributes in `.nv.info`.
+//! Kernels of cubins, read from code sections, symbols, and the attributes in `.nv.info`.
 //!
-//! NVIDIA does not document these formats. This description comes from files of ptxas 12.9 and 13.5
-//! and nvlink 13.5, and from cuobjdump 13.5's output for these files.
+//! NVIDIA does not document these formats. This description is derived from files that ptxas 12.9
+//! and 13.5 and nvlink 13.5 wrote, and from cuobjdump 13.5's output for these files.
 //!
 //! | section | type | `sh_info` | contents |
 //! |---|---|---|---|
-//! | `.text.<kernel>` | PROGBITS | the function's symbol in bits 0-23; up to sm_8x registers in bits 24-31 | code |
+//! | `.text.<kernel>` | PROGBITS | the function's symbol in bits 0-23; up to sm_8x, registers in bits 24-31 | code |
 //! | `.nv.info` | 0x70000000 | 0 | attributes of all functions |
 //! | `.nv.info.<kernel>` | 0x70000000 | number of the `.text` section | attributes of the kernel |
 //! | `.nv.shared.<kernel>` | NOBITS, in relocatable files 0x7000000a | number of the `.text` section | none; its size is the size of the shared memory |
 //!
-//! The symbol of a kernel has the bit 0x10 set in `st_other`. An attribute consists of a byte for
-//! the form, a byte for the kind, and two bytes for the value. In form 4, the last two bytes
-//! contain the size of a value that follows:
+//! A kernel's symbol has bit 0x10 set in `st_other`. An attribute is one byte for the form, one for
+//! the kind, and two for the value. In form 4, the last two bytes hold the size of a value that
+//! follows:
 //!
 //! | kind | in | value |
 //! |---|---|---|
@@ -23,8 +23,8 @@
 //! | 0x2f | all | registers: symbol, number |
 //! | 0x12 | all | stack, including that of called functions: symbol, bytes. Linked files only |
 //!
-//! ptxas writes arguments from the last to the first; nvlink writes them from the first to the
-//! last. A texture, sampler or surface reference has offset 0xffff and size 0.
+//! ptxas writes arguments last to first; nvlink writes them first to last. A texture, sampler or
+//! surface reference has offset 0xffff and size 0.
 
 use super::arguments::{Attribute, Attributes, CubinArguments, LARGE_ARGUMENT};
 use crate::image::Kernel;
@@ -50,8 +50,8 @@ const ARGUMENT: u8 = 0x17;
 const ARGUMENTS_SIZE: u8 = 0x19;
 const REGISTERS: u8 = 0x2f;
 
-/// The remaining kernels, which are in the sections before `next`. The iterator goes from the last
-/// section to the first, because ptxas writes the last kernel first.
+/// The remaining kernels, which are in the sections before `next`. The iterator walks the sections
+/// backwards, because ptxas writes the last kernel first.
 #[derive(Debug, Clone)]
 pub(in crate::image) struct CubinKernels<'data> {
     elf: Elf<'data>,
@@ -141,7 +141,7 @@ fn attributes<'data>(
     all: Attributes<'data>,
     budget: &mut Budget,
 ) -> Result<()> {
-    // Several sections may refer to the same bytes, so the budget counts the bytes of each section.
+    // Several sections may refer to the same bytes, so charge each section's bytes to the budget.
     budget.spend(all.reader.len())?;
     let mut next = all;
     let mut arguments: Option<CubinArguments<'data>> = None;
@@ -184,18 +184,18 @@ fn attributes<'data>(
     Ok(())
 }
 
-/// The attributes of one kind in `.nv.info`, each with a function's number. ptxas writes these
-/// attributes in the order of the kernels or in reverse order; nvlink writes them in any order.
+/// The attributes of one kind in `.nv.info`, each with a function's number. ptxas writes them in
+/// the order of the kernels or in reverse; nvlink writes them in any order.
 #[derive(Debug, Clone)]
 struct OfFunctions<'data> {
     kind: u8,
     /// All attributes from the first one of this kind on; empty if there is none, as in many files.
     all: Attributes<'data>,
-    /// The attributes after the one that the last search found.
+    /// The attributes after the last search's result.
     near: Attributes<'data>,
 }
 
-/// The size of an attribute with a symbol and a number: four bytes, and a value of eight bytes.
+/// The size of an attribute with a symbol and a number: four bytes, then an 8-byte value.
 const OF_FUNCTION_SIZE: u64 = 12;
 
 impl<'data> OfFunctions<'data> {
@@ -241,9 +241,9 @@ impl<'data> OfFunctions<'data> {
     }
 }
 
-/// The sections of one kind that belong to code sections, for example the sections with the
-/// kernels' attributes. A code section has at most one related section of each kind. The `sh_info`
-/// of the related section is the code section's number.
+/// The sections of one kind that belong to code sections, such as those with the kernels'
+/// attributes. A code section has at most one related section of each kind, whose `sh_info` is the
+/// code section's number.
 #[derive(Debug, Clone, Copy)]
 struct Related {
     kinds: &'static [u32],
@@ -274,7 +274,7 @@ impl Related {
             && elf.name_after(section, self.prefix).is_some()
     }
 
-    /// Returns the section that belongs to section `text`. Callers request sections from the last
+    /// Returns the section that belongs to section `text`. Callers pass code sections from the last
     /// to the first.
     fn find(&mut self, elf: &Elf<'_>, text: u64, budget: &mut Budget) -> Result<Option<Section>> {
         let mut before = if self.sorted { self.before } else { elf.sections() };

@@ -1,5 +1,5 @@
-//! The ELF header of a cubin. There are two generations of headers (taken from cubins of ptxas 12.9
-//! and 13.5; field names as in llvm-readelf 22):
+//! The ELF header of a cubin. There are two generations of headers (as found in cubins of ptxas
+//! 12.9 and 13.5; field names as in llvm-readelf 22):
 //!
 //! | written by | OS/ABI | ABI version | compute capability in `e_flags` | suffix `a` |
 //! |---|---|---|---|---|
@@ -30,7 +30,7 @@ pub(super) const EM_CUDA: u16 = 190;
 pub struct CubinHeader {
     /// The compute capability times ten: 90 for `sm_90` and `sm_90a`.
     pub number: u32,
-    /// Whether the code is only for this compute capability.
+    /// Whether the code runs only on this compute capability.
     is_specific: bool,
 }
 
@@ -41,16 +41,15 @@ const SHT_COMPAT: u32 = 0x7000_0086;
 /// sections.
 const MOST_SECTIONS: u64 = 4096;
 
-/// The attribute that represents the suffix `a`, as cuobjdump 13.5 lists it.
+/// The attribute for the suffix `a`, as cuobjdump 13.5 names it.
 const EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET: u8 = 9;
 
-/// The form of an attribute whose value can have any size. The value of any other form has two
-/// bytes.
+/// The form of attributes with values of any size. In any other form, the value is two bytes.
 const EICOMPAT_FMT_SVAL: u8 = 4;
 
 impl CubinHeader {
-    /// Reads the header at the start of `data`. Reads the suffix, too, if `data` is a whole cubin
-    /// from CUDA 13.
+    /// Reads the header at the start of `data`. Cubins from CUDA 13 must be whole for the suffix to
+    /// be read.
     ///
     /// Returns an error unless this is a 64-bit little-endian ELF file for NVIDIA GPUs.
     pub fn parse(data: &[u8]) -> Result<Self> {
@@ -78,7 +77,7 @@ impl CubinHeader {
         Ok(Self { number, is_specific })
     }
 
-    /// Returns the architecture, such as `sm_90a`. For `sm_100f`, the architecture is `sm_100`.
+    /// Returns the architecture, such as `sm_90a`. For `sm_100f`, returns `sm_100`.
     pub fn arch(&self) -> NvidiaArch {
         let (major, minor) = (self.number / 10, self.number % 10);
         let suffix = self.is_specific.then_some(NvidiaSuffix::ArchSpecific);
@@ -99,8 +98,8 @@ impl CubinHeader {
     }
 }
 
-/// Whether the section `.nv.compat` of a cubin restricts the code to one compute capability. The
-/// first bytes of a cubin do not contain this section.
+/// Whether a cubin's section `.nv.compat` restricts the code to one compute capability. If `data`
+/// is only the start of a cubin, the section is missing.
 fn is_accelerator_target(data: &[u8]) -> bool {
     let compat = || {
         let elf = Elf::parse(data).ok()?;
@@ -134,8 +133,8 @@ mod tests {
 
     #[test]
     fn flags_of_both_generations() {
-        // The rows are headers that ptxas 12.8 writes for sm_90, sm_90a and sm_100a, and ptxas 13.5
-        // for sm_90a and sm_100f.
+        // The rows are headers written by ptxas 12.8 for sm_90, sm_90a and sm_100a, and by ptxas
+        // 13.5 for sm_90a and sm_100f.
         for (os_abi, abi_version, flags, arch) in [
             (51, 7, 0x5a_055a, "sm_90"),
             (51, 7, 0x5a_0d5a, "sm_90a"),

@@ -26,9 +26,9 @@ const FIRST_WITH_NOTES: u32 = 120;
 
 impl CubinHeader {
     /// Returns the version of the CUDA toolkit that wrote a cubin, times ten: 129 for CUDA 12.9.
-    /// Returns `None` if the cubin does not contain the version. `data` is the whole cubin.
+    /// Returns `None` if the cubin does not record the version. `data` must be the whole cubin.
     ///
-    /// Returns an error if this is not a cubin, or if its notes are damaged.
+    /// Returns an error if `data` is not a cubin, or if its notes are damaged.
     pub fn toolkit(data: &[u8]) -> Result<Option<u32>> {
         Self::parse(data)?;
         if ElfHeader::parse(data)?.os_abi == 51 {
@@ -44,7 +44,7 @@ impl CubinHeader {
                 NT_CUDA if words.u16(0, "note of a cubin").ok()? == WITH_TOOLKIT => {
                     words.u32(4, "note of a cubin").ok()
                 }
-                // In later files, the first word is the version of the note.
+                // In later files, the first word is the note's version, which is a lower number.
                 NT_TOOLKIT => words
                     .u32(0, "note of a cubin")
                     .ok()
@@ -57,8 +57,8 @@ impl CubinHeader {
     }
 }
 
-/// Whether a number can be a version times ten. Files from other tools contain 1, the version of
-/// ELF.
+/// Whether a number can be a version times ten. Other tools store 1, the ELF version, in
+/// `e_version`.
 fn is_version(toolkit: &u32) -> bool {
     (10..1000).contains(toolkit)
 }

@@ -1,4 +1,4 @@
-//! Parameters in the text of PTX.
+//! Kernel parameters in PTX text.
 
 use super::tokens::Tokens;
 use crate::image::Argument;
@@ -17,7 +17,7 @@ pub(super) fn number(token: &[u8]) -> Option<u64> {
     u64::from_str_radix(digits, radix).ok()
 }
 
-/// The parameters that have not been read yet, up to `)`.
+/// The parameters not yet read, up to `)`.
 #[derive(Debug, Clone)]
 pub(in crate::image) struct PtxArguments<'data> {
     pub(super) tokens: Tokens<'data>,
@@ -81,8 +81,7 @@ impl<'data> PtxArguments<'data> {
                 b".ptr" => is_pointer = true,
                 b".align" => {
                     let value = number(tokens.next()?.1)?;
-                    // After `.ptr`, `.align` is the alignment of the memory that the parameter
-                    // points to.
+                    // After `.ptr`, `.align` applies to the memory that the parameter points to.
                     align = if is_pointer { align } else { value };
                 }
                 b"[" => {
@@ -116,7 +115,7 @@ impl<'data> PtxArguments<'data> {
 
 enum Parameter<'data> {
     End,
-    /// A reference to a texture, sampler or surface, which needs no space.
+    /// A texture, sampler or surface reference, which takes up no space.
     Reference,
     Value {
         size: u64,

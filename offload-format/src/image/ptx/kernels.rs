@@ -1,12 +1,12 @@
 //! Kernels of PTX text: `.entry` directives with their parameters.
 //!
 //! Source: PTX ISA 9.1, "Kernel and Function Directives: .entry", "Parameter State Space",
-//! "Performance-Tuning Directives". ptxas 12.9 and 13.5 use these rules: the address of a parameter
-//! is the next multiple of its alignment. The alignment is the size of the parameter's type, or the
-//! number after `.align` if that is greater. Alignment applies to the address, not to the offset,
-//! because the address of the first parameter is not a multiple of every alignment. A parameter is
-//! a value or a one-dimensional array, never a vector. A texture, sampler or surface reference
-//! needs no space and has the alignment 4.
+//! "Performance-Tuning Directives". ptxas 12.9 and 13.5 place each parameter at the next multiple
+//! of its alignment, which is the size of its type, or the number after `.align` if that is
+//! greater. The address is aligned, not the offset. This makes a difference, because the address of
+//! the first parameter is not a multiple of every alignment. A parameter is a value or a
+//! one-dimensional array, never a vector. A texture, sampler or surface reference takes up no space
+//! and is aligned to 4 bytes.
 //!
 //! | architecture | address of the first parameter |
 //! |---|---|
@@ -31,7 +31,7 @@ pub(in crate::image) struct PtxKernels<'data> {
 }
 
 impl<'data> PtxKernels<'data> {
-    /// Returns the kernels of a text. The text ends at the first NUL, if there is one.
+    /// Returns the kernels of a text, which ends at its first NUL, if any.
     pub(in crate::image) fn new(data: &'data [u8], arch: NvidiaArch) -> Self {
         let text = data.split(|&byte| byte == 0).next().unwrap_or(data);
         let base = match arch.major {
@@ -63,7 +63,7 @@ impl<'data> PtxKernels<'data> {
                 *tokens = all.tokens;
                 kernel.arguments_size = Some(all.end - self.base);
             }
-            // A declaration has no body and is skipped; the definition of the kernel follows later.
+            // Skip declarations, which have no body; the kernel's definition follows later.
             if directives(&mut kernel, tokens).ok_or(wrong)? {
                 return Ok(Some(kernel));
             }
@@ -90,7 +90,7 @@ fn directives(kernel: &mut Kernel<'_>, tokens: &mut Tokens<'_>) -> Option<bool> 
     }
 }
 
-/// Reads one to three numbers separated by commas. Missing numbers are 1.
+/// Reads one to three numbers separated by commas. Missing numbers default to 1.
 fn dimensions(tokens: &mut Tokens<'_>) -> Option<[u64; 3]> {
     let mut dimensions = [1; 3];
     for (index, size) in dimensions.iter_mut().enumerate() {

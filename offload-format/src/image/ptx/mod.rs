@@ -1,4 +1,4 @@
-//! The directives that PTX text starts with: `.version 8.0` and `.target sm_90`.
+//! The directives at the start of PTX text: `.version 8.0` and `.target sm_90`.
 
 mod arguments;
 mod kernels;
@@ -23,9 +23,9 @@ use tokens::Tokens;
 pub struct PtxHeader {
     /// The PTX ISA version.
     pub version: PtxVersion,
-    /// The offsets of the start and the end of the version's number.
+    /// The start and end offsets of the version number.
     version_at: (usize, usize),
-    /// The architecture that the text is for: `compute_90` for `.target sm_90`.
+    /// The text's target architecture: `compute_90` for `.target sm_90`.
     pub arch: NvidiaArch,
 }
 
@@ -59,7 +59,7 @@ impl PtxHeader {
         Ok(Self { version: PtxVersion { major, minor }, version_at, arch })
     }
 
-    /// Returns the range of the version's number in the text: the offsets of `8.0`.
+    /// Returns the offsets of the version number (`8.0`) in the text.
     pub fn version_range(&self) -> Range<usize> {
         let (start, end) = self.version_at;
         start..end

@@ -1,7 +1,7 @@
 //! The tokens of PTX text.
 
-/// The tokens of a text, each with its offset. White space and comments are skipped. A token is a
-/// word (a directive, a name, a number), a string with its quotes, or any other single character.
+/// The tokens of a text with their offsets, without white space and comments. A token is a word (a
+/// directive, a name, a number), a string with its quotes, or any other single character.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tokens<'data> {
     data: &'data [u8],
@@ -33,8 +33,8 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"._$%".contains(&byte)
 }
 
-/// Returns the size of the word that `text` starts with. A period starts another token, even
-/// without a space, except in a number, as in `.version 8.0.target sm_90.address_size 64`.
+/// Returns the size of the word at the start of `text`. A period starts a new token, even without a
+/// space before it, except within a number, as in `.version 8.0.target sm_90.address_size 64`.
 fn word_size(text: &[u8]) -> usize {
     let is_of_number = |at: usize| {
         text[0].is_ascii_digit()

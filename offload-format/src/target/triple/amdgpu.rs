@@ -1,13 +1,13 @@
 //! AMD's numbered architectures: `amdgpu`, `amdgpu9`, `amdgpu9.06`. LLVM's main branch has used
 //! these names since 2026.
 //!
-//! Source: the code of LLVM's Triple and AMDGPUTargetParser of 2026. `amdgcn` remains a name of the
-//! architecture, without a number.
+//! Source: the code of LLVM's Triple and AMDGPUTargetParser of 2026. `amdgcn` remains valid as a
+//! name without a number.
 
 #[cfg(feature = "packs")]
 use crate::target::amdgpu::{self, PROCESSORS, Processor};
 
-/// The architecture's name. A number may follow the name.
+/// The architecture's name, which a number may follow.
 const NAME: &str = "amdgpu";
 
 /// The families without a generic target, each with the prefix of its members' names.
@@ -62,8 +62,8 @@ fn is_family_of(family: &str, member: &Processor) -> bool {
         || WITHOUT_TARGET.iter().any(|(it, start)| *it == family && member.name.starts_with(start))
 }
 
-/// Whether the numbers of two architectures are compatible: the numbers are equal, one number is
-/// missing, or one number names a family (`9`) and the other a member of this family (`9.06`).
+/// Whether the numbers of two architectures are compatible: they are equal, one is missing, or one
+/// names a family (`9`) and the other a member of it (`9.06`).
 #[cfg(feature = "packs")]
 #[inline]
 pub(super) fn go_together(a: &str, b: &str) -> bool {
@@ -83,8 +83,8 @@ pub(super) fn covers(number: &str, processor: &str) -> bool {
         || numbered(number).is_some_and(|member| member.generic == Some(row.name))
 }
 
-/// Returns the target ID that an architecture name means: `gfx906` for `amdgpu9.06`, `gfx9-generic`
-/// for `amdgpu9`. Returns `None` for names without a number, and for families without a target.
+/// Returns the target ID for an architecture name: `gfx906` for `amdgpu9.06`, `gfx9-generic` for
+/// `amdgpu9`. Returns `None` for names without a number, and for families without a target.
 #[cfg(feature = "packs")]
 #[inline]
 pub(super) fn processor(name: &str) -> Option<&'static str> {

@@ -1,11 +1,11 @@
 //! Composite names of ARM's architectures: `arm`, `thumb` or `aarch64`, an optional byte order, and
 //! a version.
 //!
-//! The meanings are LLVM 22.1.8's results for each name. The names themselves come from the code of
-//! LLVM's ARMTargetParser.
+//! The meanings are what LLVM 22.1.8 returns for each name, and the names themselves come from the
+//! code of LLVM's ARMTargetParser.
 
-/// The prefixes of names, each with the architecture in both byte orders. If a prefix starts with
-/// another prefix, the longer one comes first, so that it is found first.
+/// Name prefixes, each with the architecture in both byte orders. Longer prefixes precede their own
+/// prefixes, so that they are found first.
 const STARTS: &[(&str, [&str; 2])] = &[
     ("aarch64_32", AARCH64),
     ("aarch64", AARCH64),
@@ -65,8 +65,8 @@ const VERSIONS: &[(&str, &str)] = &[
     ("v7k", "v7k"),
 ];
 
-/// The only version that has nothing but Thumb instructions. Its architecture is `thumb` even if
-/// the name starts with `arm`.
+/// The only version with nothing but Thumb instructions, so its architecture is `thumb` even if the
+/// name starts with `arm`.
 const V6M: &str = "v6-m";
 
 /// Other names of versions. Forms without the dash (`v8.2a`) are not listed, because
@@ -117,8 +117,7 @@ pub(super) fn sub_architecture(name: &str) -> &str {
     }
 }
 
-/// Returns the version in a name. The version may be empty; the result is `None` if anything else
-/// follows the prefix.
+/// Returns the version in a name, which may be empty; `None` if anything else follows the prefix.
 fn version(name: &str) -> Option<&str> {
     let (start, _) = STARTS.iter().find(|(start, _)| name.starts_with(start))?;
     let mut rest = &name[start.len()..];

@@ -4,8 +4,8 @@ use super::{TargetTriple, amdgpu, names};
 
 impl TargetTriple<'_> {
     /// Whether code for one triple can be used for the other, by the rules of LLVM 22. Each field
-    /// must have the same meaning, apart from versions. ARM and Thumb count as the same
-    /// architecture. A numbered architecture of AMD is compatible with its family and with `amdgcn`
+    /// must mean the same in both, apart from versions. ARM and Thumb count as the same
+    /// architecture. A numbered AMD architecture is compatible with its family and with `amdgcn`
     /// (LLVM's main branch). If the vendor is Apple, the environment and the object format are
     /// ignored. On Windows with the GNU environment, the vendor is ignored. All unknown names in a
     /// field count as equal, except for unknown architectures, which are compared as text.
@@ -33,7 +33,7 @@ impl TargetTriple<'_> {
     }
 }
 
-/// A triple with each name replaced by its meaning, for comparison field by field.
+/// A triple with each name replaced by its meaning, for field-by-field comparison.
 struct Meaning<'a> {
     arch: &'a str,
     sub_arch: &'a str,

@@ -38,7 +38,7 @@ pub struct TargetTriple<'a> {
 }
 
 impl<'a> TargetTriple<'a> {
-    /// Creates a triple, with fields moved to their positions and old spellings replaced.
+    /// Creates a triple, moving fields to their positions and replacing old spellings.
     pub(crate) fn new(arch: &'a str, vendor: &'a str, os: &'a str, env: &'a str) -> Self {
         let mut components = [vendor, os, env, "", "", ""];
         order::arrange(&mut components, names::architecture(arch).is_some());
@@ -87,9 +87,9 @@ impl<'a> TargetTriple<'a> {
         matches!(self.arch, "amdgcn" | "r600") || amdgpu::is_name(self.arch)
     }
 
-    /// Returns the processor or generic target that the architecture's name contains in triples of
-    /// LLVM's main branch: `gfx906` for `amdgpu9.06-amd-amdhsa`, `gfx9-generic` for
-    /// `amdgpu9-amd-amdhsa`. Returns `None` for `amdgcn` and `amdgpu` without a number.
+    /// Returns the processor or generic target in the architecture's name, as in triples of LLVM's
+    /// main branch: `gfx906` for `amdgpu9.06-amd-amdhsa`, `gfx9-generic` for `amdgpu9-amd-amdhsa`.
+    /// Returns `None` for `amdgcn` and `amdgpu` without a number.
     #[cfg(feature = "packs")]
     #[inline]
     pub(crate) fn amdgpu_processor(&self) -> Option<&'static str> {
@@ -127,8 +127,8 @@ fn dxil_version(os: &str) -> Option<&'static str> {
     }
 }
 
-/// Writes the form with four fields that LLVM 22 writes into bundles. An empty field becomes
-/// `unknown`, and for `amdhsa` the fourth field is empty (`amdgcn-amd-amdhsa-`).
+/// Writes the four-field form that LLVM 22 writes into bundles. An empty field becomes `unknown`,
+/// and for `amdhsa` the fourth field is empty (`amdgcn-amd-amdhsa-`).
 impl fmt::Display for TargetTriple<'_> {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

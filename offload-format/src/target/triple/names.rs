@@ -1,12 +1,12 @@
 //! Tables of the names that LLVM recognizes in each field of a triple.
 //!
-//! The meanings are the results of LLVM 22.1.8's own library for each name. The names themselves
-//! come from the code of LLVM's Triple. Each function returns the meaning of a name; synonyms have
-//! the same meaning.
+//! The meanings are what LLVM 22.1.8's own library returns for each name, and the names themselves
+//! come from the code of LLVM's Triple. Each function returns a name's meaning, which synonyms
+//! share.
 
 use super::{amdgpu, arm};
 
-/// Architectures, each with its other spellings. A name must be equal to one of the spellings.
+/// Architectures, each with its other spellings. A name must match a spelling exactly.
 const ARCHITECTURES: &[(&str, &[&str])] = &[
     ("aarch64", &["arm64", "arm64e", "arm64ec"]),
     ("aarch64_32", &["arm64_32"]),
@@ -98,8 +98,7 @@ const ARCHITECTURES: &[(&str, &[&str])] = &[
     ("xtensa", &[]),
 ];
 
-/// The vendors that LLVM recognizes. A name must be equal to one of these names; `sie` means
-/// `scei`.
+/// The vendors that LLVM recognizes. A name must match exactly; `sie` means `scei`.
 const VENDORS: &[&str] = &[
     "amd", "apple", "csr", "fsl", "ibm", "img", "intel", "mesa", "meta", "mti", "nvidia", "oe",
     "pc", "scei", "suse",
@@ -157,7 +156,7 @@ const SYSTEMS: &[&str] = &[
 /// Older or newer names of operating systems, each with the name in `SYSTEMS`.
 const SYSTEM_ALIASES: &[(&str, &str)] = &[("visionos", "xros"), ("win32", "windows")];
 
-/// Operating systems with Apple's kernel Darwin.
+/// Operating systems based on Apple's Darwin kernel.
 #[cfg(feature = "packs")]
 const DARWIN: &[&str] =
     &["bridgeos", "darwin", "driverkit", "ios", "macos", "tvos", "watchos", "xros"];
@@ -271,7 +270,7 @@ pub(super) fn format(environment: &str) -> Option<&'static str> {
     FORMATS.iter().find(|format| environment.ends_with(**format)).copied()
 }
 
-/// Returns the default object format of an architecture and an operating system, both as returned
+/// Returns the default object format for an architecture and an operating system, both as returned
 /// by the functions above.
 #[cfg(feature = "packs")]
 #[inline]

@@ -2,8 +2,8 @@
 
 use super::names;
 
-/// The vendor, operating system and environment, in the order of a triple, and then displaced
-/// components. The architecture is always first and does not move.
+/// The vendor, operating system and environment in triple order, followed by displaced components.
+/// The architecture is always first and does not move.
 pub(super) type Components<'a> = [&'a str; 6];
 
 const VENDOR: usize = 0;
@@ -11,9 +11,9 @@ const SYSTEM: usize = 1;
 const ENVIRONMENT: usize = 2;
 
 /// Moves each component to the position where LLVM recognizes it, as in LLVM's normal form.
-/// Components in the right position stay. Then each position without a recognized component gets
-/// the first component that LLVM recognizes for this position. The displaced components move right,
-/// up to the first empty position.
+/// Components already in the right position stay. Each remaining position then takes the first
+/// component that LLVM recognizes for it, and displaced components shift right, up to the first
+/// empty position.
 pub(super) fn arrange(components: &mut Components<'_>, architecture_is_known: bool) {
     let mut settled = [
         names::vendor(components[VENDOR]).is_some(),
@@ -37,7 +37,7 @@ pub(super) fn arrange(components: &mut Components<'_>, architecture_is_known: bo
         }
         settled[place] = true;
     }
-    // In `thumbv7em-none-eabi`, `none` is in the vendor's position, but it means that there is no
+    // In `thumbv7em-none-eabi`, `none` is in the vendor's position, but means that there is no
     // operating system.
     let [vendor, system, environment] = settled;
     if architecture_is_known
@@ -60,13 +60,13 @@ fn fits(place: usize, component: &str) -> bool {
     }
 }
 
-/// Whether a name means both Windows and an environment: names that start with `mingw` or `cygwin`.
+/// Whether a name means both Windows and an environment, as with the prefixes `mingw` and `cygwin`.
 fn is_windows(system: &str) -> bool {
     system.starts_with("mingw") || system.starts_with("cygwin")
 }
 
-/// Inserts a component at a position. The previous component moves to the next position that is not
-/// settled (that does not have the right component yet), and so on, up to an empty position.
+/// Inserts a component at a position. The component there moves to the next position that is not
+/// settled (that still lacks the right component), and so on, up to an empty position.
 fn insert<'a>(
     components: &mut Components<'a>,
     settled: &[bool; 3],

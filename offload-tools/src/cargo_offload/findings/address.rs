@@ -12,7 +12,7 @@
 
 use super::{Access, Finding, Place, of_kernel, up_to_summary};
 
-/// Reads a report at the start of `lines`; also returns its number of lines.
+/// Reads a report at the start of `lines`. Also returns how many lines the report has.
 pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let (_, what) = lines.first()?.split_once("ERROR: AddressSanitizer: ")?;
     // `attempting free on address which was not malloc()-ed` has no one-word name.

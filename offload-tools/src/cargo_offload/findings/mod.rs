@@ -23,18 +23,15 @@ pub struct Finding {
     pub kind: String,
     /// The kernel's name in the report.
     pub kernel: Option<String>,
-    /// The numbers of the launches in the kernel log. A race has one number for each of its two
-    /// accesses.
+    /// The numbers of the launches in the kernel log. A race has one for each of its two accesses.
     pub launches: Vec<usize>,
-    /// The access, if the error is in memory from the allocator. For a race, this is the later
-    /// access.
+    /// The access, if the error is in memory from the allocator. For a race, the later access.
     pub access: Option<Access>,
-    /// Whether the program also counted this report as a finding of the launch. Programs do not
-    /// count races.
+    /// Whether the program also counted this report as a finding of the launch; never for races.
     pub is_counted: bool,
-    /// Whether the report is harmless and therefore left out.
+    /// Whether the report is harmless and therefore dropped.
     pub is_harmless: bool,
-    /// The places of the error in the source. A race has one place for each of its two accesses.
+    /// The places of the error in the source. A race has one for each of its two accesses.
     pub places: Vec<Place>,
     /// More facts for the user, one per line.
     pub notes: Vec<String>,
@@ -66,12 +63,12 @@ pub struct Place {
     pub thread: String,
 }
 
-/// The findings in a file with reports.
+/// The findings in a file of reports.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Read {
     /// The errors, one for each report.
     pub findings: Vec<Finding>,
-    /// The reason why the sanitizer failed.
+    /// Why the sanitizer failed.
     pub failure: Option<String>,
 }
 
@@ -124,7 +121,7 @@ impl Finding {
     }
 }
 
-/// Returns the message with which a sanitizer stopped working, if the line contains one.
+/// Returns the message with which a sanitizer gave up, if the line contains one.
 fn failure(line: &str) -> Option<String> {
     // `FATAL: ThreadSanitizer: …`, or `==123==ThreadSanitizer: … Dying.` without an error's name.
     // `AddressSanitizer: CHECK failed: …` is an internal error of the sanitizer.
@@ -144,7 +141,7 @@ fn failure(line: &str) -> Option<String> {
     })
 }
 
-/// Returns the lines of the first report, which ends with its summary.
+/// Returns the lines of the first report, up to and including its summary.
 fn up_to_summary<'l, 'a>(lines: &'l [&'a str]) -> &'l [&'a str] {
     let summary = lines.iter().position(|line| line.starts_with("SUMMARY: "));
     &lines[..summary.map_or(lines.len(), |at| at + 1)]

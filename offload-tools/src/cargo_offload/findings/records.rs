@@ -1,13 +1,11 @@
 //! Reads the records that checked images write about their own findings, and about the sanitizer's
-//! report before the record. `offload/check_reports.h` describes the fields, which are separated by
-//! TABs.
+//! report that precedes the record. `offload/check_reports.h` describes the TAB-separated fields.
 
 use super::{Finding, Place};
 
 const START: &str = "offload-finding\t";
 
-/// If the line is a record, adds the facts in it to the findings. Returns whether the line is a
-/// record.
+/// If the line is a record, adds its facts to the findings. Returns whether it is one.
 pub(super) fn read(line: &str, findings: &mut Vec<Finding>) -> bool {
     let Some(fields) = line.strip_prefix(START) else { return false };
     for (name, value) in fields.split('\t').filter_map(|field| field.split_once('=')) {

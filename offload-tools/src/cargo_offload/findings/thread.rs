@@ -17,7 +17,7 @@
 
 use super::{Access, Finding, Place, StackFrame, frame, of_kernel, up_to_summary};
 
-/// Reads a report at the start of `lines`; also returns its number of lines.
+/// Reads a report at the start of `lines`. Also returns how many lines the report has.
 pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let (_, kind) = lines.first()?.split_once("WARNING: ThreadSanitizer: ")?;
     let kind = kind.split(" (pid=").next().unwrap_or(kind);
@@ -50,8 +50,8 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
 }
 
 /// Whether a race is between a plain read and a later `atomicCAS` in the same function. The
-/// `atomicCAS` loops in CUDA's guide start with such a read, whose value may be wrong. `sides`
-/// contains three values for each access: its kind, whether it is an `atomicCAS`, and its place.
+/// `atomicCAS` loops in CUDA's guide start with such a read, which may return a wrong value. For
+/// each access, `sides` contains its kind, whether it is an `atomicCAS`, and its place.
 fn is_guess(sides: &[(String, bool, Option<StackFrame<'_>>)]) -> bool {
     let [(one, one_exchanges, Some(first)), (other, other_exchanges, Some(second))] = sides else {
         return false;
@@ -88,8 +88,8 @@ fn access(line: &str) -> Option<(String, Option<u64>, Option<&str>)> {
     is_access.then(|| (access, address, thread.map(|name| name.split(' ').next().unwrap_or(name))))
 }
 
-/// Returns an access to this address, with the range of the allocated memory that contains the
-/// address. Returns `None` if the report has no line about that memory.
+/// Returns an access to this address, with the bounds of the allocation around it. Returns `None`
+/// if no line of the report describes that allocation.
 fn accessed(lines: &[&str], address: u64) -> Option<Access> {
     const START: &str = "  Location is heap block of size ";
     let location = lines.iter().find_map(|line| line.strip_prefix(START))?;

@@ -8,7 +8,7 @@
 
 use super::{Finding, Place, without_column};
 
-/// Reads a report at the start of `lines`; also returns its number of lines.
+/// Reads a report at the start of `lines`. Also returns how many lines the report has.
 pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let (place, what) = lines.first()?.split_once(": runtime error: ")?;
     let stack = lines[1..].iter().take_while(|line| line.trim_start().starts_with('#')).count();

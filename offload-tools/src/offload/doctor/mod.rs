@@ -100,8 +100,8 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
     Ok(())
 }
 
-/// Prints whether the requested targets can be built. This is the first part of the output, because
-/// the user requested it.
+/// Prints whether the requested targets can be built. This comes first in the output, because the
+/// user asked for it.
 fn print_verdicts(out: &mut out::Out, verdicts: &[Verdict]) -> Result<()> {
     writeln!(out, "{}", styled(HEADING, "Targets"))?;
     let results = grouped(verdicts.iter(), |verdict| (&verdict.refusal, &verdict.unoptimized));
@@ -115,7 +115,7 @@ fn print_verdicts(out: &mut out::Out, verdicts: &[Verdict]) -> Result<()> {
             }
             (None, None) => (styled(GOOD, "can be built"), None),
         };
-        // A long list of targets has its result on a separate line.
+        // Print the result for a long list of targets on a separate line.
         if targets.chars().count() < INDENT - 2 {
             entry(out, &targets, &state)?
         } else {
@@ -179,8 +179,7 @@ fn paragraph(out: &mut out::Out, heading: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Splits a line between words, so that the pieces fit on the terminal after `indent` columns.
-/// Keeps an empty line.
+/// Wraps a line at spaces, to the terminal's width after `indent` columns. Keeps an empty line.
 fn wrapped(line: &str, indent: usize) -> Vec<String> {
     let width = out::width().unwrap_or(100).saturating_sub(indent).max(40);
     let mut lines = vec![String::new()];

@@ -1,9 +1,9 @@
-//! Finds OpenCL's loader and the drivers that it loads. Each driver has a file `NAME.icd`, whose
-//! only line names the driver's library.
+//! Finds OpenCL's loader and the drivers that it loads. Each driver installs a file `NAME.icd`,
+//! whose only line names the driver's library.
 //!
-//! This module loads neither the loader nor a driver, so a driver's devices stay unknown.
-//! `offload_gpu::run::devices` lists them. The search follows Khronos' extension `cl_khr_icd`. The
-//! variables are from the manuals of Khronos' loader and of ocl-icd.
+//! This module loads neither the loader nor the drivers, so it cannot list their devices;
+//! `offload_gpu::run::devices` does. The search follows Khronos' extension `cl_khr_icd`. The
+//! variables are those documented in the manuals of Khronos' loader and of ocl-icd.
 
 use super::runtime::{Loader, Runtime};
 use offload_build::doctor::install_opencl;
@@ -11,13 +11,13 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The name that each driver has in the report.
+/// The name of every driver in the report.
 const DRIVER: &str = "OpenCL driver";
 
-/// The folder of the drivers' files, unless a variable names a different one.
+/// The folder with the `.icd` files, unless an environment variable names a different one.
 const FOLDER: &str = "/etc/OpenCL/vendors";
 
-/// The variables that name a different folder, or a single file.
+/// The environment variables that name a different folder, or a single file.
 const VARIABLES: [&str; 2] = ["OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"];
 
 /// Returns the loader and each driver. If the loader is missing or there is no driver, the result
@@ -40,7 +40,7 @@ pub(super) fn all(loader: &Loader) -> Vec<Runtime> {
     all
 }
 
-/// Returns each driver that the loader loads. If there is none, returns a record of a missing
+/// Returns the drivers that the loader would load. If there are none, returns a record of a missing
 /// driver.
 fn drivers(loader: &Loader) -> Vec<Runtime> {
     let named = |name| env::var_os(name).filter(|value| !value.is_empty());
@@ -63,7 +63,7 @@ fn drivers(loader: &Loader) -> Vec<Runtime> {
     }]
 }
 
-/// Returns the drivers' files in a folder, in alphabetical order, or the single file at this path.
+/// Returns the `.icd` files in a folder, in alphabetical order, or the path itself if it is a file.
 fn files(place: &Path) -> Vec<PathBuf> {
     if place.is_file() {
         return vec![place.to_owned()];
@@ -75,7 +75,7 @@ fn files(place: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the driver that a file names; `None` if it names none.
+/// Returns the driver that a file names, if any.
 fn driver(loader: &Loader, file: &Path) -> Option<Runtime> {
     let text = fs::read_to_string(file).ok()?;
     let library = text.lines().next().map(str::trim).filter(|line| !line.is_empty())?;

@@ -1,5 +1,5 @@
-//! Finds the libraries that programs load to use a GPU, in the places where the system's loader
-//! searches. Does not load them, because loading would start a driver.
+//! Finds the libraries that programs load to use a GPU, where the system's loader would search.
+//! Does not load them, because that would start a driver.
 
 use serde::Serialize;
 use std::borrow::Cow;
@@ -19,12 +19,11 @@ pub struct Runtime {
     pub path: Option<String>,
     /// The library's file names and the places that were searched.
     pub looked: String,
-    /// How to install the library. Given only if the library is missing and this program knows how.
+    /// How to install the library, if it is missing and this program knows how.
     pub install: Option<String>,
 }
 
-/// Returns the runtimes that consist of a single library. The newest version's file name is
-/// searched first.
+/// Returns the single-library runtimes. The file name of the newest version is tried first.
 pub(super) fn of_libraries(loader: &Loader) -> [Runtime; 3] {
     let (cuda, hip, hsa): (&[&str], &[&str], &[&str]) = if cfg!(windows) {
         (
@@ -54,7 +53,7 @@ pub(super) struct Loader {
     listed: Option<String>,
 }
 
-/// The environment variable that lists folders of libraries.
+/// The environment variable with the library search path.
 const VARIABLE: &str = if cfg!(windows) { "PATH" } else { "LD_LIBRARY_PATH" };
 
 /// Returns the folders to search if the loader's list is not available.

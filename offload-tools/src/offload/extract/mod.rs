@@ -76,8 +76,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(if task.unmet.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Returns the last part of a member's name. Members with the same last part still get different
-/// files.
+/// Returns the last component of a member's path. Members that share it still get different files.
 fn last_part(name: &[u8]) -> &[u8] {
     name.rsplit(|byte| matches!(byte, b'/' | b'\\')).next().unwrap_or_default()
 }
@@ -90,8 +89,8 @@ struct Task<'t> {
     out: out::Out,
     /// Requested names and targets without a matching image.
     unmet: Vec<&'t str>,
-    /// The names in the file, each with its number of images. The error for a request without a
-    /// match lists them.
+    /// The image names in the file, each with its number of images. Listed in the error for a
+    /// request that matches nothing.
     there: Vec<(String, usize)>,
     /// The number of images that match the request.
     chosen: usize,
@@ -161,7 +160,7 @@ impl<'t> Task<'t> {
     }
 }
 
-/// Writes one image. If it is uncompressed in the file, the operating system's kernel copies it.
+/// Writes one image. The operating system's kernel copies an image that is stored uncompressed.
 fn write(path: &Path, input: &Input, image: &Image<'_>, bytes: &[u8]) -> io::Result<()> {
     let mut output = Output::create_in_folder(path)?;
     output.copy(&match (image.in_file(), image.offset) {
@@ -173,8 +172,8 @@ fn write(path: &Path, input: &Input, image: &Image<'_>, bytes: &[u8]) -> io::Res
     output.commit()
 }
 
-/// Returns the error for a file with no image to write. The error lists the images that the file
-/// contains.
+/// Returns the error for a file with no image to write, which lists the images that the file does
+/// contain.
 fn nothing(file: &Path, there: &[(String, usize)], request: &Request<'_>) -> Error {
     let file = text::escaped_path(file);
     if there.is_empty() {

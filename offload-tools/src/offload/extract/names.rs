@@ -15,12 +15,12 @@ pub(super) struct Names<'u> {
     used: &'u mut Used,
 }
 
-/// How often the files of an archive have used each name. The names are in lower case.
+/// How often an archive's files have used each name. The keys are lower-case names.
 #[derive(Debug, Default)]
 pub(super) struct Used(HashMap<String, u64>);
 
 /// The maximum number of characters in each part of a name: file, member, offload kind, target.
-/// With this maximum, the whole name stays below 255 characters, the limit of file systems.
+/// This keeps the whole name below 255 characters, the limit of file systems.
 const MOST: usize = 56;
 
 impl<'u> Names<'u> {
@@ -72,8 +72,8 @@ impl<'u> Names<'u> {
     }
 }
 
-/// Converts a text to a part of a name: replaces characters that names do not contain with `_`, and
-/// keeps at most `MOST` characters.
+/// Converts text to a part of a name: replaces characters that are not allowed in names with `_`,
+/// and truncates the text to `MOST` characters.
 fn part(text: &[u8]) -> String {
     let mut out = String::new();
     for c in String::from_utf8_lossy(text).chars().take(MOST) {

@@ -94,7 +94,7 @@ impl<'a> Request<'a> {
         Ok(Self { targets: targets.iter().map(parse).collect::<Result<_>>()?, names })
     }
 
-    /// Whether `--exact` requests a name of the image.
+    /// Whether `--exact` requests the image by one of its names.
     pub(super) fn by_name(&self, image: &Image<'_>) -> bool {
         self.names.iter().any(|name| is_called(image, name))
     }
@@ -128,7 +128,7 @@ impl<'a> Request<'a> {
     pub(super) fn names(&self) -> String {
         let names: Vec<String> = self.all().map(text::escaped_str).collect();
         match &names[..] {
-            // Neither option is given, so the file has only empty images.
+            // With neither option given, the cause is a file with only empty images.
             [] => "any target".to_owned(),
             names => names.join(" or "),
         }

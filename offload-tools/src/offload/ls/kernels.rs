@@ -1,4 +1,4 @@
-//! The rows for kernels, below the row of their image.
+//! Kernel rows, printed below their image's row.
 
 use super::size_text;
 use crate::describe::{CpuKernelRecord, KernelRecord, cpu_compiler};
@@ -9,17 +9,17 @@ use std::io::{self, Write};
 
 /// Prints the kernels of each image as rows of a table. The column widths are fixed and fit the
 /// usual numbers, so the tables of a file's images line up. The kernel's name follows the numbers.
-/// If the terminal is too narrow for the name, a line with the signature, which contains the name,
-/// comes before the numbers.
+/// If the terminal is too narrow for it, the signature, which contains the name, is printed on a
+/// line before the numbers.
 pub(super) struct KernelTable {
     bytes: bool,
     terminal: Option<usize>,
     headed: bool,
-    /// Whether any number of registers was printed with a letter.
+    /// Whether any register count was printed with a letter.
     lettered: bool,
 }
 
-/// The minimum width of a terminal on which names fit after the numbers.
+/// The minimum width of a terminal to print names after the numbers.
 const ROOMY: usize = 140;
 const NOT_RECORDED: &str = "not compared: types behind pointers, and types that are not listed";
 const LETTERS: &str = "registers: v for vectors, s for scalars, a for accumulators";
@@ -59,7 +59,7 @@ impl KernelTable {
         Ok(())
     }
 
-    /// Prints the compiler of an image for the CPU, and how the threads of each kernel wait.
+    /// Prints the compiler of a CPU image, and how the threads of each kernel wait.
     pub(super) fn print_cpu(&self, out: &mut dyn Write, image: &[u8]) -> io::Result<()> {
         let compiler = cpu_compiler(image).map(|it| format!("compiled by {it}"));
         let kernel = |it: CpuKernelRecord| format!("{}  {}", it.name, it.how());
@@ -71,7 +71,7 @@ impl KernelTable {
         Ok(())
     }
 
-    /// Explains the letters, and the parts that signatures leave out, below all tables of a file.
+    /// Below all tables of a file, explains the letters and what signatures leave out.
     pub(super) fn end(&self, out: &mut dyn Write) -> io::Result<()> {
         for (is_shown, line) in [(self.lettered, LETTERS), (self.headed, NOT_RECORDED)] {
             if is_shown {
@@ -164,7 +164,7 @@ impl KernelTable {
     }
 }
 
-/// Returns counts with the letters of their register kinds, `12v 18s`; `-` if none is known.
+/// Formats register counts with the letters of their kinds, `12v 18s`; `-` if none is known.
 fn letters(counts: [(Option<u64>, char); 3]) -> String {
     let mut text = String::new();
     for (count, letter) in counts {

@@ -73,9 +73,8 @@ fn list_file(
     records: &mut Vec<Record>,
 ) -> Result<()> {
     let archive = Archive::of(input.bytes());
-    // An archive's totals are printed before its files but known only after all files are read. So
-    // collect the output for the files. Messages on standard error come after all output for the
-    // FILE.
+    // An archive's totals are printed before its files but known only after all files are read, so
+    // buffer the output for the files. Messages on standard error follow all output for the FILE.
     let (mut listing, mut files) = (Vec::new(), Vec::new());
     let (mut warnings, mut notes) = (Vec::new(), Vec::new());
     let summary = context.walk(path, input, archive.as_ref(), false, |file| {
@@ -174,7 +173,7 @@ fn record(file: &Visited<'_>, context: &Context, problems: &mut Vec<String>) -> 
 /// Prints JSON. Escapes characters that a terminal may interpret or cannot show.
 pub(super) fn print_json(out: &mut out::Out, value: &impl serde::Serialize) -> Result<()> {
     let document = serde_json::to_string_pretty(value).map_err(std::io::Error::from)?;
-    // The characters that `is_invisible` detects occur only in the strings of a JSON text.
+    // In JSON, the characters that `is_invisible` detects occur only in strings.
     let mut rest = document.as_str();
     while let Some((at, c)) = rest.char_indices().find(|(_, c)| text::is_invisible(*c)) {
         out.write_all(&rest.as_bytes()[..at])?;

@@ -1,4 +1,4 @@
-//! The table that `cargo offload ls` prints for people.
+//! The human-readable table of `cargo offload ls`.
 
 use super::kernels::KernelTable;
 use super::{Args, size_text};
@@ -26,7 +26,7 @@ struct Group<'i, 'a> {
 /// The cells of an image's row, one per column.
 type Row = [String; COLUMNS.len()];
 
-/// The column headings. Numbers are right-aligned.
+/// The column headings. `true` marks numbers, which are right-aligned.
 const COLUMNS: [(&str, bool); 7] = [
     ("TARGET", false),
     ("OFFLOAD", false),
@@ -41,7 +41,7 @@ const OFFLOAD_KINDS: usize = 1;
 const KINDS: usize = 2;
 const MODULES: usize = 6;
 
-/// Prints a file's table. Adds a text to `problems` for each image whose kernels cannot be read.
+/// Prints a file's table. Adds a message to `problems` for each image with unreadable kernels.
 pub(super) fn print(
     out: &mut dyn Write,
     file: &Visited<'_>,
@@ -153,7 +153,7 @@ fn where_in_archive(
     if line.is_empty() { Ok(()) } else { writeln!(out, "  {}", styled(HEADING, &line)) }
 }
 
-/// Shortens text to fit on a line of the terminal that already has `taken` columns.
+/// Shortens text to fit on a line of the terminal after the first `taken` columns.
 fn fitting(text: &str, taken: usize, terminal: Option<usize>) -> Cow<'_, str> {
     match terminal {
         Some(columns) => text::shortened(text, columns.saturating_sub(taken).max(16)),
@@ -163,8 +163,8 @@ fn fitting(text: &str, taken: usize, terminal: Option<usize>) -> Cow<'_, str> {
 
 fn groups<'i, 'a>(inventory: &'i Inventory<'a>) -> Vec<Group<'i, 'a>> {
     // Version 1 offload binaries, and fatbins of programs for one GPU, often occur in large
-    // numbers. So if consecutive uncompressed containers have one image each, and the same kind and
-    // place, they share a heading.
+    // numbers, so consecutive uncompressed containers share a heading if each has one image and
+    // they have the same kind and place.
     let alike = |a: &Container<'_>, b: &Container<'_>| {
         let single = |it: &Container<'_>| it.images.len() == 1 && it.method.is_none();
         single(a)
@@ -250,15 +250,14 @@ fn row(image: &Image<'_>, named: &Named<'_>, args: &Args) -> Row {
 /// The maximum width of a column for very long names.
 const WIDEST: usize = 64;
 
-/// Returns the column widths; 0 hides a column without cells.
+/// Returns the column widths; 0 hides a column whose cells are all empty.
 fn widths(rows: &[Row], terminal: Option<usize>) -> [usize; COLUMNS.len()] {
     let mut widths = std::array::from_fn(|column| {
         let widest = rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         if widest == 0 { 0 } else { widest.clamp(COLUMNS[column].0.len(), WIDEST) }
     });
     if let Some(terminal) = terminal {
-        // The columns with names share the remaining width. The target comes first, the module
-        // second.
+        // The columns with names share the remaining width: first the target, then the module.
         widths[OFFLOAD_KINDS] = widths[OFFLOAD_KINDS].min(12);
         let gap = |width: usize| if width == 0 { 0 } else { width + 2 };
         let others = widths[OFFLOAD_KINDS..MODULES].iter().map(|width| gap(*width));

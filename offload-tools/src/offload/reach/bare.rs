@@ -1,5 +1,5 @@
-//! Files of an archive that consist only of device code. Some libraries choose such files by name,
-//! and load only those for the machine's GPU: rocBLAS, hipBLASLt, MIOpen, AITER, FlashInfer.
+//! Files of an archive that consist only of device code. Some libraries (rocBLAS, hipBLASLt,
+//! MIOpen, AITER, FlashInfer) choose such files by name, and load only those for the machine's GPU.
 
 use super::compile::Compiled;
 use super::gets::Known;
@@ -22,7 +22,7 @@ struct File {
     compiled: Option<Compiled>,
 }
 
-/// Whether drivers load a file with these containers directly, without a program that contains it.
+/// Whether a file with these containers is loaded by drivers directly, not as part of a program.
 fn is_bare(containers: &[Container<'_>]) -> bool {
     let is_whole = |container: &Container<'_>| {
         let place = &container.place;
@@ -40,7 +40,7 @@ fn is_bare(containers: &[Container<'_>]) -> bool {
 }
 
 impl Bare {
-    /// Adds a file of the archive. Returns whether it consists only of device code.
+    /// Adds a file of the archive if it consists only of device code; returns whether it does.
     pub(super) fn take(
         &mut self,
         file: &Visited<'_>,
@@ -57,7 +57,7 @@ impl Bare {
 
     /// Returns each vendor's alternatives as one item, and every other file as a separate item.
     ///
-    /// Files whose paths differ only in the name of a GPU are one module. If there are such files,
+    /// Files whose paths differ only in the name of a GPU form one module. If there are such files,
     /// all files that name a GPU are alternatives, because a kernel may be for only some GPUs. If
     /// no GPU has an image in every file, all files are alternatives.
     pub(super) fn joined(self) -> Vec<Joined> {

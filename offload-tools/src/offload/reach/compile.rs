@@ -24,11 +24,11 @@ const LINES: usize = 3;
 /// The result of ptxas for the PTX in a file.
 #[derive(Debug, Serialize)]
 pub(super) struct Compiled {
-    /// The line of ptxas's output that contains the version.
+    /// The version line of ptxas's output.
     pub(super) ptxas: String,
     /// The GPUs for which ptxas compiled PTX.
     pub(super) devices: Vec<String>,
-    /// The GPUs that get PTX but that this ptxas does not support.
+    /// The GPUs that get PTX but are not supported by this ptxas.
     pub(super) unknown: Vec<String>,
     /// The refused PTX, grouped by message.
     pub(super) refused: Vec<Refused>,
@@ -57,7 +57,7 @@ struct Job<'k> {
 }
 
 impl Compiled {
-    /// Compiles the PTX that each of these GPUs gets. Runs one ptxas for each CPU core.
+    /// Compiles the PTX that each of these GPUs gets, with one ptxas per CPU core at a time.
     ///
     /// Returns an error if an image cannot be read.
     pub(super) fn new<'k>(
@@ -78,7 +78,7 @@ impl Compiled {
                     list.push(gpu.target.clone());
                 }
                 let address = std::ptr::from_ref(image);
-                // The same GPU may have been requested twice.
+                // Compile only once if the same GPU was requested twice.
                 if !is_known || !known_jobs.insert((&gpu.target, address)) {
                     continue;
                 }
@@ -99,7 +99,7 @@ impl Compiled {
         Ok(Self { ptxas: ptxas.version.clone(), devices, unknown, refused })
     }
 
-    /// Merges the result for a different file into this one.
+    /// Merges another file's result into this one.
     pub(super) fn and(mut self, other: Self) -> Self {
         let add = |all: &mut Vec<String>, more: Vec<String>| {
             let is_new = |gpu: &String| !all.contains(gpu);
@@ -126,7 +126,7 @@ impl Compiled {
     }
 }
 
-/// Writes an image's text, which may end with a NUL.
+/// Writes an image's text without the NULs at its end.
 fn write<'i>(images: &mut Images<'i>, image: &Named<'i>, to: &Path) -> Result<()> {
     let bytes = images.read(image.image().expect("the image's file is open")).map_err(|error| {
         Error::text(format!("could not read {}: {error}", text::escaped_str(image.label())))

@@ -26,7 +26,7 @@ impl Asked {
         Ok(Self { name: text.to_owned(), target: target.to_owned(), products: &[], device })
     }
 
-    /// Returns the GPU with this target in the tables.
+    /// Creates the GPU for a target in the tables.
     pub(super) fn of_target(target: &str, products: &'static [&'static str]) -> Self {
         Self {
             name: target.to_owned(),

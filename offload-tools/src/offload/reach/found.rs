@@ -1,4 +1,4 @@
-//! Finds the GPUs that each FILE serves. Some files of an archive belong together.
+//! Finds the GPUs that each FILE serves. Files of an archive that belong together get one result.
 
 use super::bare::Bare;
 use super::compile::Compiled;
@@ -24,7 +24,7 @@ pub(in crate::offload) struct Found<'c> {
     pub(super) package: Option<(package::Kind, Package)>,
     /// Whether to find the toolkits that wrote cubins.
     pub(super) toolkits: bool,
-    /// Whether to report problems and images that serve no GPU. `verify` reports them itself.
+    /// Whether to report problems and images that serve no GPU, which `verify` reports itself.
     reports: bool,
     packs: Packs,
     bare: Bare,
@@ -32,7 +32,7 @@ pub(in crate::offload) struct Found<'c> {
 }
 
 impl<'c> Found<'c> {
-    /// Creates the value without files. `required` contains the GPUs that the files should serve.
+    /// Creates an empty value. `required` contains the GPUs that the files should serve.
     pub(in crate::offload) fn new(
         context: &'c Context,
         required: Vec<Asked>,
@@ -101,8 +101,8 @@ impl<'c> Found<'c> {
         Ok(())
     }
 
-    /// Adds one result for each set of an archive's files that belong together. `before` is the
-    /// number of results before this FILE.
+    /// Adds one result for each group of an archive's files that belong together. `before` is how
+    /// many results there were before this FILE.
     fn finish(&mut self, file: &str, before: usize) {
         let (packs, bare) = (std::mem::take(&mut self.packs), std::mem::take(&mut self.bare));
         for Joined { name, known, problems, compiled } in

@@ -27,8 +27,8 @@ struct Module<'i> {
     images: Vec<(Needed, Named<'i>)>,
     /// The containers from which a GPU needs an image.
     needed: BTreeSet<Needed>,
-    /// Whether the module may be only for other GPUs. If so, it consists of files from a larger
-    /// set, and a program loads only the files for its GPU.
+    /// Whether the module may be only for other GPUs, because it consists of files from a larger
+    /// set, of which a program loads only the files for its GPU.
     is_alternative: bool,
 }
 
@@ -49,9 +49,8 @@ impl<'i> Module<'i> {
         self.chosen(asked).is_some()
     }
 
-    /// Returns how the device runs the image that it gets, the image's name, and the oldest driver
-    /// that reads the image. The driver's version has the form of `cuDriverGetVersion` (also for
-    /// ROCm).
+    /// Returns how the device runs its image, the image's name, and the oldest driver that reads
+    /// the image, as a version in the form of `cuDriverGetVersion` (also for ROCm).
     fn described(&self, asked: &Asked) -> (How, Option<String>, Option<u32>) {
         let Asked { device, target, .. } = asked;
         let Some(all) = self.chosen(asked) else {
@@ -80,7 +79,7 @@ impl<'i> Module<'i> {
 pub(super) enum How {
     /// Machine code for exactly this processor.
     MachineCode,
-    /// Machine code for a different processor or for a family; this processor can run it, too.
+    /// Machine code for a different processor or for a family, which this processor can also run.
     Compatible,
     /// The driver compiles the image.
     Compiled,
@@ -96,12 +95,12 @@ pub(super) struct Gets {
     pub(super) how: How,
     /// The image's name: `sm_80`, `gfx11-generic`.
     pub(super) image: Option<String>,
-    /// The oldest CUDA version of a driver that loads the image onto the GPU, or the oldest version
-    /// of ROCm; `None` if unknown, and for Intel's GPUs.
+    /// The CUDA version of the oldest driver that loads the image onto the GPU, or the oldest
+    /// version of ROCm; `None` if unknown, and for Intel's GPUs.
     pub(super) driver: Option<String>,
-    /// The number of these modules.
+    /// How many modules this entry is for.
     pub(super) modules: usize,
-    /// The names of these modules, as far as they have names.
+    /// The names of those modules that have one.
     pub(super) names: Vec<String>,
 }
 
@@ -122,14 +121,14 @@ impl Default for Serves {
 }
 
 impl Serves {
-    /// Adds more modules.
+    /// Combines the result with that of more modules.
     pub(super) fn and(self, other: Self) -> Self {
         Self { how: self.how.max(other.how), driver: self.driver.max(other.driver) }
     }
 }
 
 impl<'i> Known<'i> {
-    /// Adds an inventory's images. Passes a text about each unreadable image to `warn`.
+    /// Adds an inventory's images. Passes a message about each unreadable image to `warn`.
     ///
     /// With `toolkits`, reads cubins completely, to find the toolkits that wrote them.
     ///
@@ -211,8 +210,8 @@ impl<'i> Known<'i> {
         }
     }
 
-    /// Returns the modules with descriptions of their images, to be kept after the file is closed.
-    /// The images themselves can no longer be read.
+    /// Returns the modules with descriptions of their images, to keep after the file is closed,
+    /// when the images themselves can no longer be read.
     pub(super) fn detached(&self) -> Known<'static> {
         let mut all = Known::default();
         all.join(self, |_| true);
@@ -238,8 +237,8 @@ impl<'i> Known<'i> {
         is_any
     }
 
-    /// Adds a file's modules under its path. Alternatives share one module if their paths are equal
-    /// without the GPU's name. `numbers` maps these paths to modules.
+    /// Adds a file's modules under its path. Alternatives whose paths differ only in the GPU's name
+    /// share one module; `numbers` maps paths without that name to modules.
     pub(super) fn join_file(
         &mut self,
         path: &str,

@@ -10,7 +10,7 @@ pub(super) struct Joined {
     /// The paths of the files, escaped.
     pub(super) name: String,
     pub(super) known: Known<'static>,
-    /// Texts about problems.
+    /// Descriptions of problems.
     pub(super) problems: Vec<String>,
     /// The result of ptxas.
     pub(super) compiled: Option<Compiled>,

@@ -107,8 +107,8 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns an error if files could not be read, because they could change the result. `what` names
-/// the missing result.
+/// Returns an error if files could not be read, because they could change the result. `what` says
+/// which result is missing.
 fn check_read(context: &Context, what: &str) -> Result<()> {
     let unread = context.unread.borrow();
     if unread.is_empty() {
@@ -127,8 +127,8 @@ struct Reach {
     file: String,
     /// The number of modules; a program loads one image from each.
     modules: usize,
-    /// Whether modules are alternatives: files from a set, of which a program loads only those for
-    /// its GPU.
+    /// Whether modules are alternatives: files from a set, of which a program loads only the ones
+    /// for its GPU.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     alternatives: bool,
     devices: Vec<Row>,
@@ -137,7 +137,7 @@ struct Reach {
     /// The result of `--compile`.
     #[serde(skip_serializing_if = "Option::is_none")]
     compiled: Option<Compiled>,
-    /// The texts of problems with files that belong together.
+    /// Problems with files that belong together.
     #[serde(skip)]
     problems: Vec<String>,
 }
@@ -148,9 +148,9 @@ struct Row {
     /// The target, with the states of features that images name: `sm_89`, `gfx90a:xnack-`.
     device: String,
     products: Vec<&'static str>,
-    /// The images that the GPU gets. The image that the GPU gets from the most modules comes first.
+    /// The images that the GPU gets, starting with the image that it gets from the most modules.
     gets: Vec<Gets>,
-    /// The number of modules that the GPU needs.
+    /// How many modules the GPU needs.
     #[serde(skip)]
     modules: usize,
     /// The GPU without feature states.
@@ -232,10 +232,9 @@ impl Reach {
     }
 }
 
-/// Returns a sentence for each file and each required GPU that gets no image from a module of the
-/// file.
+/// Returns a sentence for each required GPU and each file with a module that has no image for it.
 ///
-/// Checks only those files of a package that have images for the GPU's vendor, as for the package's
+/// For a package, checks only the files with images for the GPU's vendor, like the package's
 /// metadata.
 fn missing(all: &[Reach], is_package: bool) -> Vec<String> {
     let has_vendor = |device: &str| {

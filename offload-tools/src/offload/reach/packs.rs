@@ -1,9 +1,9 @@
 //! Finds the libraries of an archive, and their kernel packs, which are separate files of the
 //! archive.
 //!
-//! The paths in libraries have the same meaning as for an unpacked library
-//! ([`kernel_packs`](crate::offload::kernel_packs)). A library's packs are alternatives: the
-//! library loads the pack for the machine's processor.
+//! Paths in libraries are resolved as for an unpacked library
+//! ([`kernel_packs`](crate::offload::kernel_packs)). A library's packs are alternatives, because
+//! the library loads only the pack for the machine's processor.
 
 use super::compile::Compiled;
 use super::gets::Known;
@@ -21,8 +21,7 @@ pub(super) struct Packs {
     libraries: Vec<Library>,
     /// The kernel packs, by path.
     packs: BTreeMap<String, Known<'static>>,
-    /// The files that each manifest lists, by the manifest's path. For an unreadable manifest, the
-    /// reason instead of the files.
+    /// The files that each manifest lists, or why it cannot be read, by the manifest's path.
     manifests: BTreeMap<String, Result<Vec<String>, String>>,
 }
 
@@ -140,7 +139,7 @@ impl Packs {
     }
 }
 
-/// Returns the packs that a path can mean. [`GFX_ARCH`] in the path matches any target ID.
+/// Returns the packs that a path can refer to. [`GFX_ARCH`] matches any target ID.
 fn matches<'p>(
     pattern: &str,
     packs: impl Iterator<Item = &'p String>,
@@ -151,8 +150,7 @@ fn matches<'p>(
     })
 }
 
-/// Returns a path in the archive, resolved from a folder of the archive: `lib/../k` in `a` is
-/// `a/k`.
+/// Resolves a path from a folder of the archive: `lib/../k` in `a` is `a/k`.
 fn joined(folder: &str, path: &str) -> String {
     let folder = if path.starts_with('/') { "" } else { folder };
     let mut parts = Vec::new();

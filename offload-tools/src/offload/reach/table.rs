@@ -8,7 +8,7 @@ use crate::offload::{Result, out};
 use crate::text::{self, BAD, FAINT, GOOD, HEADING, TARGET, plural, some, styled};
 use std::io::Write;
 
-/// The maximum number of GPUs in each line that lists GPUs without an image.
+/// The maximum number of GPUs on each line of GPUs without an image.
 const IN_LINE: usize = 10;
 
 /// Prints a table per file. Files with equal tables share one table, because packages may have
@@ -91,8 +91,8 @@ fn add_row(
     of_device: usize,
     of_words: usize,
 ) {
-    // Images for one mode and for all modes are separate entries, but their descriptions are equal.
-    // Print such entries on one line.
+    // An image for one mode and one for all modes are separate entries. Print entries with equal
+    // descriptions on one line.
     for (number, equal) in
         row.gets.chunk_by(|a, b| description(row, a) == description(row, b)).enumerate()
     {

@@ -179,8 +179,7 @@ fn write_chosen<'a>(
     written.map_err(|error| Error::write(path, &error))
 }
 
-/// Returns the error for a FILE from which a device gets several images. `all` is a text that
-/// describes them.
+/// Returns the error for a FILE from which a device gets several images, described by `all`.
 fn too_many(args: &Args, what: &str, all: &str) -> Error {
     let file = text::escaped_path(&args.file);
     let advice = format!("to write {all}, use 'cargo offload extract --target {}'", args.device);
@@ -204,7 +203,7 @@ struct ModuleRecord {
     container_index: Option<usize>,
     /// The image that the device gets, or null.
     image: Option<ImageRecord>,
-    /// All images, if the driver links several; `image` is the worst fit among them.
+    /// All images, if the driver links several, of which `image` is the worst fit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parts: Vec<ImageRecord>,
 }
@@ -238,8 +237,7 @@ impl FileRecord {
     }
 }
 
-/// Creates an image's record. Warns about unreadable parts of the image that selection has not
-/// reported.
+/// Creates an image's record. Warns about unreadable parts that selection has not reported.
 fn record<'a>(
     context: &Context,
     file: &str,

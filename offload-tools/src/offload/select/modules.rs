@@ -16,7 +16,7 @@ pub(in crate::offload) struct Module<'i, 'a> {
     pub(in crate::offload) containers: Vec<usize>,
     pub(in crate::offload) verdicts: Verdicts<'i, 'a>,
     pub(in crate::offload) chosen: Option<(&'i Image<'a>, Fit)>,
-    /// All images that the driver links, if there are several. `chosen` is the one that fits worst.
+    /// All images that the driver links, if several. `chosen` is the worst fit among them.
     pub(in crate::offload) parts: Vec<&'i Image<'a>>,
 }
 
@@ -28,7 +28,7 @@ enum Key<'i, 'a> {
     /// The fatbins of linked relocatable device code.
     Link,
     /// Images of offload binaries, kernel packs and bundles of cuda-oxide, and images without a
-    /// container. Images with the same place and module name form one module. The name may be
+    /// container. Those with the same place and module name form one module. The name may be
     /// missing if a pack has only one module.
     Named(Option<u64>, Option<&'a [u8]>, Option<&'a [u8]>, Option<&'i str>),
 }
@@ -40,7 +40,7 @@ pub(in crate::offload) struct Group<'i, 'a, T> {
     pub(in crate::offload) images: Vec<(&'i Image<'a>, T)>,
 }
 
-/// A way of serving a GPU, and a container from which this way needs an image.
+/// A way of serving a GPU, and a container that must provide an image for it.
 ///
 /// In most modules, the program needs the best image, so there is one way and one container. Linked
 /// relocatable device code can serve a GPU in two ways: with the linked fatbin, or with each of its
@@ -51,7 +51,7 @@ pub(in crate::offload) struct Needed {
     container: usize,
 }
 
-/// Returns the container and the way to which this image belongs.
+/// Returns the way and the container that an image belongs to.
 pub(in crate::offload) fn needed<'a>(inventory: &Inventory<'a>, image: &Image<'a>) -> Needed {
     match inventory.container(image).link {
         Some(link) => Needed { is_part: link == DeviceLink::Part, container: image.container },
@@ -85,9 +85,9 @@ pub(in crate::offload) fn chosen<I>(
 
 /// Groups a file's images into modules, in file order.
 ///
-/// A crate has one bundle of cuda-oxide per target, and a linker puts these bundles one after
-/// another. A second bundle for the same target begins a new module, because it belongs to a
-/// different crate with the same name.
+/// A crate has one bundle of cuda-oxide per target, and a linker concatenates the bundles. A second
+/// bundle for the same target begins a new module, because it belongs to a different crate with the
+/// same name.
 pub(in crate::offload) fn grouped<'i, 'a, T>(
     inventory: &'i Inventory<'a>,
     images: Vec<(&'i Image<'a>, T)>,
@@ -98,7 +98,7 @@ pub(in crate::offload) fn grouped<'i, 'a, T>(
         let container = inventory.container(image);
         let place = &container.place;
         let key = match container.kind {
-            // The runtime looks for each kernel's image in all entries of the program's list.
+            // The runtime searches all entries of the program's list for each kernel's image.
             ContainerKind::ImageTable => of_table(image, place),
             _ if container.is_in_table => of_table(image, place),
             // A library has one kernel pack per processor, so a module has images in several packs.
@@ -175,7 +175,7 @@ pub(in crate::offload) fn modules<'i, 'a>(
     grouped(inventory, verdicts).into_iter().map(module).collect()
 }
 
-/// Returns a module without images for each name that no module in `among` has.
+/// Returns a module without images for each name that is not in `among`.
 pub(in crate::offload) fn missing<'i, 'a>(
     among: &[Module<'i, 'a>],
     names: &BTreeSet<String>,
@@ -192,12 +192,12 @@ pub(in crate::offload) fn missing<'i, 'a>(
     missing.map(module).collect()
 }
 
-/// The name of an image that was not selected, with the reason.
+/// The name of an image that was not selected, and the reason.
 pub(in crate::offload) type Reason = (String, String);
 
 impl<'a> Module<'_, 'a> {
-    /// Returns the feature, if any, whose state the device's name omits although that state decides
-    /// whether the device gets an image.
+    /// Returns the feature, if any, that decides whether the device gets an image, but whose state
+    /// the device's name omits.
     pub(super) fn open_feature(&self) -> Option<&str> {
         if self.chosen.is_some() {
             return None;
@@ -210,7 +210,7 @@ impl<'a> Module<'_, 'a> {
         })
     }
 
-    /// Describes how the image that the device gets fits.
+    /// Describes how the device's image fits.
     pub(in crate::offload) fn fit(&self, fit: &Fit) -> String {
         match self.parts.len() {
             0 => fit.to_string(),

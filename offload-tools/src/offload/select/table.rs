@@ -129,8 +129,8 @@ fn print_modules(
         let width = self::width(reasons.iter().map(|((label, _), _)| label.as_str()));
         print_reasons(out, "    ", width, &reasons, "images in each")?;
     }
-    // A single module may be meant for other devices only. If no module has an image, the user
-    // needs the advice.
+    // A single module may be meant for other devices only, so advise only if no module has an
+    // image.
     if with.is_empty() { print_advice(out, device, &without) } else { Ok(()) }
 }
 
@@ -162,8 +162,7 @@ fn padded(label: &str, width: usize) -> String {
     format!("{:width$}", text::shortened(&text::escaped_str(label), width))
 }
 
-/// Merges equal reasons, with the number of images for each, because a library can have hundreds of
-/// images.
+/// Counts equal reasons instead of repeating them, because a library can have hundreds of images.
 fn counted(reasons: impl Iterator<Item = Reason>) -> Vec<(Reason, usize)> {
     grouped(reasons, Reason::clone).into_iter().map(|(reason, all)| (reason, all.len())).collect()
 }
@@ -171,17 +170,17 @@ fn counted(reasons: impl Iterator<Item = Reason>) -> Vec<(Reason, usize)> {
 /// Properties shared by the modules on one line of the output.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Line {
-    /// The kind of the chosen image's container. If no image was chosen, the kind of the first
-    /// container. `None` if no kernel pack contains the module.
+    /// The kind of the chosen image's container or, if no image was chosen, of the first container.
+    /// `None` if no kernel pack contains the module.
     kind: Option<ContainerKind>,
     member: Option<String>,
     section: Option<String>,
     name: Option<String>,
 }
 
-/// Returns the lines that list a group's modules. Each name has its own line. Unnamed modules share
-/// one line per kind and section: `fatbins [0-3, 7] in .nv_fatbin`. Containers are numbered as in
-/// `ls`.
+/// Returns the lines that list a group's modules. Each name has its own line, and unnamed modules
+/// share one line per kind and section: `fatbins [0-3, 7] in .nv_fatbin`. Containers are numbered
+/// as in `ls`.
 fn names<'m>(
     inventory: &Inventory<'_>,
     modules: impl Iterator<Item = &'m Module<'m, 'm>>,

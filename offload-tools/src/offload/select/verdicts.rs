@@ -10,16 +10,15 @@ use offload_format::target::Needs;
 pub(in crate::offload) enum Verdict<'i> {
     Fits(Fit, Named<'i>),
     Refused(Refusal, Named<'i>),
-    /// No vendor's driver loads the image, because it is empty, meant for compilers, or unreadable.
-    /// The text is the reason.
+    /// No vendor's driver loads the image, because it is empty, meant for compilers, or unreadable,
+    /// as the text says.
     Nothing(&'static str),
 }
 
 pub(in crate::offload) type Verdicts<'i, 'a> = Vec<(&'i Image<'a>, Verdict<'i>)>;
 
-/// Returns a file's images as candidates for the selection rules. For an image to which the rules
-/// cannot be applied, returns the reason. Omits a bundle's entry for the host if the entry is
-/// empty.
+/// Returns a file's images as candidates for the selection rules or, for an image to which the
+/// rules cannot be applied, the reason. Omits an empty entry for the host in a bundle.
 ///
 /// With `toolkits`, reads cubins completely, to find the toolkits that wrote them.
 pub(in crate::offload) fn named<'i, 'a>(
@@ -103,7 +102,7 @@ pub(in crate::offload) fn judge_loaded(
     device.check_loader(image.needs()).map(|()| fit)
 }
 
-/// Returns the targets that would serve a device that none of these images fits.
+/// Returns the targets to build for a device that none of these images fits.
 pub(in crate::offload) fn advice<'v, 'i: 'v, 'a: 'i>(
     verdicts: impl Iterator<Item = &'v (&'i Image<'a>, Verdict<'i>)>,
     device: &DeviceInfo,

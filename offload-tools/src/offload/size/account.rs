@@ -34,8 +34,8 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// Divides a file's bytes among images, containers and the rest. Adds a text to `problems` for
-    /// each image whose kernels cannot be read.
+    /// Divides a file's bytes among images, containers and the rest. Adds a message to `problems`
+    /// for each image with unreadable kernels.
     pub(super) fn of(
         file: &[u8],
         inventory: &Inventory<'_>,
@@ -116,8 +116,7 @@ impl Account {
     }
 }
 
-/// Returns the name of the image's module or, if it has none, a description of the place that
-/// contains the image.
+/// Returns the name of the image's module or, if it has none, a description of the image's place.
 fn module(inventory: &Inventory<'_>, image: &Image<'_>) -> Option<String> {
     let container = inventory.container(image);
     // A fatbin is one module, but compilers may name it in only some entries.

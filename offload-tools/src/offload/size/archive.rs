@@ -48,7 +48,7 @@ impl Account {
         Self { size, parts, containers, rest: size, host, is_compressed: false, unread: 0 }
     }
 
-    /// Records in all images and containers that they are in the file `file` of an archive.
+    /// Records in all images and containers that they come from `file` in an archive.
     fn belongs_to(&mut self, file: &str) {
         for part in &mut self.parts {
             part.file = Some(file.to_owned());

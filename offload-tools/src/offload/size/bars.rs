@@ -63,7 +63,7 @@ impl Look {
         top: usize,
     ) -> io::Result<()> {
         let Some(deeper) = depth.checked_sub(1) else { return Ok(()) };
-        // Show a single surplus row, because "and 1 more" would need as much space.
+        // If only one row is left over, show it, because "and 1 more" would need as much space.
         let shown = if parent.children.len() <= top.saturating_add(1) {
             parent.children.len()
         } else {

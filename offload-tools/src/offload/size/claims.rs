@@ -1,20 +1,19 @@
-//! Keeps track of the bytes of a file that are already counted, so that each byte is counted once.
+//! Tracks which bytes of a file are already counted, so that each byte is counted once.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The ranges of a file that are already counted (claimed). A byte in several claims is counted
-/// only for the first claim, so the claims never exceed the file's size, even if the file contains
-/// wrong sizes.
+/// The ranges of a file that are already counted (claimed). A byte in several claims counts only
+/// for the first, so the claims never exceed the file's size, even if the file states wrong sizes.
 #[derive(Debug)]
 pub(super) struct Claims {
     size: u64,
-    /// The claimed ranges, from start to end. They neither overlap nor touch.
+    /// The claimed ranges, keyed by start, with their ends. They neither overlap nor touch.
     ranges: BTreeMap<u64, u64>,
 }
 
 impl Claims {
-    /// Returns claims for a file of this many bytes, none of them claimed.
+    /// Creates the claims for a file of this many bytes, with nothing claimed yet.
     pub(super) fn new(size: u64) -> Self {
         Self { size, ranges: BTreeMap::new() }
     }
@@ -80,7 +79,7 @@ impl Split {
         share
     }
 
-    /// Returns the number of bytes that are in no share.
+    /// Returns how many bytes are in no share.
     pub(super) fn rest(&self) -> u64 {
         self.whole - self.given
     }

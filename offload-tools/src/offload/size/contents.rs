@@ -15,8 +15,8 @@ pub(super) fn may_have_kernels(image: &Image<'_>) -> bool {
     !image.is_host() && image.known_kind().is_none_or(ImageKind::is_machine_code)
 }
 
-/// Claims an object's sections. Returns the newly claimed bytes by section name. Other files have
-/// no sections.
+/// Claims an object's sections. Returns the newly claimed bytes by section name; none for other
+/// files.
 fn sections(
     object: &[u8],
     claims: &mut Claims,
@@ -39,8 +39,8 @@ fn sections(
     sizes
 }
 
-/// Returns a section's name without the kernel's name at its end: `.nv.info` for
-/// `.nv.info.<kernel>`. Cubins have some sections once per kernel.
+/// Strips the kernel's name from the end of a section's name: `.nv.info` for `.nv.info.<kernel>`.
+/// Cubins repeat some sections for each kernel.
 fn of_all_kernels<'n>(name: &'n [u8], kernels: &HashSet<&[u8]>) -> &'n [u8] {
     let dots = name.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'.').take(4);
     let mut ends = dots.map(|(at, _)| at).filter(|at| kernels.contains(&name[at + 1..]));
@@ -75,15 +75,15 @@ impl<'a> Reader<'a> {
         Self { kernels, images: Images::new(limit), names: Names::default() }
     }
 
-    /// Claims the sections of the host's object, and returns their sizes by name. Other files have
-    /// no sections.
+    /// Claims the sections of the host's object, and returns their sizes by name; none for other
+    /// files.
     pub(super) fn host(&mut self, object: &[u8], claims: &mut Claims) -> Vec<Share> {
         let sections = sections(object, claims, &mut self.names, &HashSet::new());
         sections.into_iter().map(|(name, size)| Share { name, bytes: size, size }).collect()
     }
 
-    /// Whether to read an image's kernels and sections. The image must be able to contain kernels.
-    /// If it is compressed, the user must also have requested all images.
+    /// Whether to read an image's kernels and sections: if it may contain kernels and, for a
+    /// compressed image, if the user requested all images.
     pub(super) fn wants(&self, image: &Image<'a>) -> bool {
         may_have_kernels(image)
             && (image.in_file().is_some() || self.kernels == Kernels::OfAllImages)
@@ -108,8 +108,8 @@ impl<'a> Reader<'a> {
             records.iter().flatten().filter_map(|it| Some((&*it.name, it.code_size?))).collect();
         let names: HashSet<&[u8]> = kernels.iter().map(|(name, _)| name.as_bytes()).collect();
         let mut sections = sections(&bytes, &mut Claims::new(part.size), &mut self.names, &names);
-        // `.text` includes the code of the kernels. Subtract it, because kernels are listed
-        // separately.
+        // `.text` includes the code of the kernels, so subtract their sizes, because kernels are
+        // listed separately.
         let code = kernels.iter().map(|(_, size)| *size).fold(0, u64::saturating_add);
         sections
             .iter_mut()

@@ -37,7 +37,7 @@ impl Division {
     }
 }
 
-/// Claims the bytes of a container and its images. Returns the number of the container's bytes
+/// Claims the bytes of a container and its images. Returns how many bytes of the container are
 /// outside its images.
 fn claim(
     claims: &mut Claims,
@@ -64,8 +64,7 @@ fn claim(
     }
 }
 
-/// Divides the stored bytes of compressed data among its images. Returns the bytes that no image
-/// gets.
+/// Divides the stored size of compressed data among its images. Returns the bytes left over.
 fn split(stored: u64, inflated: u64, images: &[Image<'_>], shares: &mut [u64]) -> u64 {
     let sum = images.iter().map(|image| u128::from(image.size)).sum::<u128>();
     let mut split = Split::new(stored, sum.max(inflated.into()));
@@ -85,8 +84,8 @@ fn claim_images(claims: &mut Claims, images: &[Image<'_>], shares: &mut [u64]) {
     }
 }
 
-/// Claims the bytes of a fatbin, in which each payload is compressed separately. Returns the bytes
-/// that no image gets.
+/// Claims the bytes of a fatbin whose payloads are compressed individually. Returns the bytes in no
+/// image.
 fn claim_fatbin(
     claims: &mut Claims,
     start: u64,
@@ -112,8 +111,7 @@ fn claim_fatbin(
     rest
 }
 
-/// Claims the bytes of the images in a kernel pack, in which each code object is compressed
-/// separately.
+/// Claims the bytes of the images in a kernel pack whose code objects are compressed individually.
 fn claim_kpack(
     claims: &mut Claims,
     start: u64,
@@ -128,8 +126,8 @@ fn claim_kpack(
     }
 }
 
-/// Returns the range between two containers if it contains only zeros. Both containers must be in
-/// the same section, or in the same file if it has no sections.
+/// Returns the range between two containers if it is all zeros. Both containers must be in the same
+/// section or, in a file without sections, in the same file.
 fn padding<'a>(
     file: &[u8],
     before: &Container<'a>,

@@ -154,7 +154,7 @@ fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {
             for (by, heading, belongs) in lists {
                 let mut list = Node::of(account, by);
                 list.children.retain(|row| belongs(row.kind));
-                // Omit a list in which no row has a name.
+                // Omit a list whose rows are all unnamed.
                 if list
                     .children
                     .iter()

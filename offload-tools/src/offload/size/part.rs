@@ -8,14 +8,14 @@ use std::rc::Rc;
 /// An image's share of a file. The type is also the image's JSON record.
 #[derive(Debug, Serialize)]
 pub(super) struct Part {
-    /// If the input is an archive, the name of the file in it that contains the image.
+    /// In an archive, the name of the file that contains the image.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) file: Option<String>,
     /// The number of the image's container in its file.
     #[serde(rename = "container_index")]
     pub(super) container: usize,
-    /// The place, to distinguish the image from others with the same target and module: `image 3 of
-    /// the file`.
+    /// The place, which distinguishes images with the same target and module: `image 3 of the
+    /// file`.
     #[serde(skip)]
     pub(super) place: String,
     /// The target.
@@ -23,9 +23,9 @@ pub(super) struct Part {
     /// The vendor of the target's devices.
     #[serde(skip)]
     pub(super) vendor: &'static str,
-    /// The image's module. This is the name in the image's container or, if there is none, the name
-    /// of the library's member. If both names are missing and there are several containers, this is
-    /// the kind and number of the container. In an archive, the file's name comes first.
+    /// The image's module: its name in the image's container or, if there is none, the name of the
+    /// library's member. If both names are missing and there are several containers, the kind and
+    /// number of the container. In an archive, the file's name precedes the module.
     pub(super) module: Option<String>,
     /// The kind, if known without decompression.
     #[serde(skip)]
@@ -43,7 +43,7 @@ pub(super) struct Part {
 /// A container's size in a file. The type is also the container's JSON record.
 #[derive(Debug, Serialize)]
 pub(super) struct ContainerPart {
-    /// If the input is an archive, the name of the file in it that contains the container.
+    /// In an archive, the name of the file that contains the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) file: Option<String>,
     /// The name of the container's kind.
@@ -96,10 +96,10 @@ pub(super) fn vendor(image: &Image<'_>) -> &'static str {
     }
 }
 
-/// The images whose kernels are read.
+/// Which images' kernels to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kernels {
-    /// Uncompressed images, of which only the kernel tables are read.
+    /// Uncompressed images, in which only the kernel tables are read.
     OfPlainImages,
     /// All images. Compressed images are decompressed.
     OfAllImages,

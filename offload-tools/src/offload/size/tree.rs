@@ -13,9 +13,9 @@ pub(super) enum By {
     Target,
     /// Modules, then their targets, then the kernels of the targets.
     Module,
-    /// Kernels, then the targets that have them.
+    /// Kernels, then the targets whose images contain them.
     Kernel,
-    /// Sections, of images and of the file itself, then the targets that have them.
+    /// Sections of images and of the file itself, then the targets whose images contain them.
     Section,
 }
 
@@ -70,7 +70,7 @@ pub(super) const REST_OTHER: &str = "(between sections: headers, tables, padding
 
 /// Returns the label of an image whose contents are not read.
 pub(super) fn whole(kind: Option<ImageKind>) -> &'static str {
-    // Write each label in full, because labels are part of JSON and of HTML pages.
+    // Write out each label in full, because labels are part of JSON and of HTML pages.
     match kind {
         Some(ImageKind::Ptx) => "(PTX)",
         Some(ImageKind::Bitcode) => "(bitcode)",
@@ -84,8 +84,7 @@ impl<'a> Node<'a> {
     /// Builds the tree of a file.
     pub(super) fn of(account: &'a Account, by: By) -> Self {
         let mut file = Self::new(RowKind::File, "");
-        // If no image has a module's name, the file has a single module, for which no row is
-        // needed.
+        // If no image has a module's name, the file is a single module, which needs no row.
         let modules = account.parts.iter().any(|part| part.module.is_some());
         for part in &account.parts {
             let target = (RowKind::Target(part.vendor), part.target.as_str());
@@ -114,8 +113,8 @@ impl<'a> Node<'a> {
         Self { kind, name, bytes: 0, size: 0, children: Vec::new(), index: HashMap::new() }
     }
 
-    /// Adds an image's rows. Kernels and sections go below `path`. In trees by kernel or section,
-    /// the target goes below each kernel or section instead.
+    /// Adds an image's rows. Kernels and sections go below `path` or, in trees by kernel or
+    /// section, above the target.
     fn part(&mut self, part: &'a Part, by: By, path: &[Row<'a>], target: Row<'a>) {
         let is_known = part.kernels.is_some() || !part.sections.is_empty();
         let mut add = |rows: &[Row<'a>], bytes, size| match by {
@@ -159,8 +158,7 @@ impl<'a> Node<'a> {
     /// Sorts the rows by size, largest first, then by name.
     fn sort(&mut self) {
         self.index = HashMap::new();
-        // If the only row is one for other bytes, remove it, because it has the same size as its
-        // parent.
+        // Remove an only child for other bytes, because it has the same size as its parent.
         if let [Node { kind: RowKind::Other, .. }] = self.children[..]
             && self.kind != RowKind::File
         {

@@ -91,9 +91,9 @@ fn name(report: &mut Report, subject: Subject<'_, '_>, id: &EntryId<'_>) {
     }
 }
 
-/// Checks the requirements of HIP's runtime for its bundles. These are the bundles in
-/// `.hip_fatbin`, and the bundles with entries of kind `hipv4`, which compilers use only for HIP.
-/// The purpose of other bundles is unknown.
+/// Checks the requirements that HIP's runtime has for its bundles: those in `.hip_fatbin`, and
+/// those with entries of kind `hipv4`, which compilers use only for HIP. The purpose of other
+/// bundles is unknown.
 pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, form: Form) {
     let is_compressed = form != Form::Plain;
     let ids = || bundle.entries().filter_map(|entry| entry.id().ok());
@@ -181,7 +181,7 @@ fn is_spelled_for_hip(id: &EntryId<'_>, text: &str) -> bool {
         .is_some_and(|target| target == canonical(target))
 }
 
-/// Returns the canonical form of a valid target ID. Keeps an alias of the processor's name.
+/// Returns a valid target ID in canonical form, but keeps an alias of the processor's name.
 fn canonical(target: &str) -> String {
     let Ok(id) = TargetId::parse(target) else { return target.to_owned() };
     id.to_canonical().replacen(id.primary_processor(), id.processor(), 1)

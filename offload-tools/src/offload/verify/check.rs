@@ -73,7 +73,7 @@ pub(super) fn table() -> String {
 /// One result of a check.
 #[derive(Debug)]
 pub(super) struct Finding {
-    /// The start of the container in the file; findings are sorted by this offset.
+    /// The start of the container in the file, by which findings are sorted.
     pub(super) at: u64,
     /// The place without the file's name: `section .hip_fatbin: bundle [2]: gfx906`.
     pub(super) place: String,

@@ -53,7 +53,7 @@ pub(super) fn check<'a>(
                 note_loader(report, subject, Form::ZstdInFatbin);
             }
         }
-        // The inventory has already checked these tables. The loop below checks the images in them.
+        // The inventory has already checked these tables. The loop below checks their images.
         ContainerKind::Kpack => note_loader(report, subject, Form::Kpack),
         ContainerKind::ImageTable | ContainerKind::Oxart | ContainerKind::Raw => {}
     }
@@ -77,8 +77,8 @@ fn failed<'a>(
     image: &Image<'a>,
     error: offload_format::Error,
 ) {
-    // An image of unknown kind may be LTO-IR, which is scrambled and read only by NVIDIA's linker.
-    // So unsupported compression of such an image is only a note.
+    // An image of unknown kind may be LTO-IR, which is scrambled and read only by NVIDIA's linker,
+    // so unsupported compression of such an image is only a note.
     let is_ours = !matches!(image.said_kind(), Some(ImageKind::Unknown));
     let is_finding = is_ours || !matches!(error.kind(), ErrorKind::UnsupportedCompression { .. });
     let text = inventory.problem_of(image, error).error.to_string();
@@ -91,7 +91,7 @@ fn plain_bundle(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'
     places(report, subject, bundle, bytes);
 }
 
-/// Checks the ranges in a bundle. Entries must not overlap, and only zeros may be between them.
+/// Checks the ranges in a bundle: entries must not overlap, and only zeros may separate them.
 fn places(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, bytes: &[u8]) {
     let mut ranges: Vec<(u64, u64, &str)> = bundle
         .entries()
@@ -172,8 +172,7 @@ fn compressed_bundle(
         );
     }
     let Ok(plain) = Bundle::parse(&whole) else {
-        // This is a text bundle or a malformed bundle, so use the images that the inventory has
-        // found.
+        // This is a text bundle or a malformed bundle, so check the images found by the inventory.
         bundles::names(report, subject, found.iter().map(Entry::of));
         if whole.starts_with(bundle::MAGIC)
             && let Err(error) = Bundle::parse(&whole)
@@ -198,8 +197,8 @@ fn compressed_bundle(
     }
 }
 
-/// Checks the offload binary in `bytes`. Checks only the first `count` images. These are the images
-/// in the inventory, which limits how many images may share bytes.
+/// Checks the offload binary in `bytes`, but only its first `count` images: the images in the
+/// inventory, which limits how many images may share bytes.
 fn offload_binary(
     report: &mut Report,
     subject: Subject<'_, '_>,
@@ -219,7 +218,7 @@ fn offload_binary(
     for image in binary.images().take(count) {
         let name = image.arch().or(image.triple()).unwrap_or("unnamed");
         let subject = subject.entry(name);
-        // Only version 1 aligns images; later versions store them without gaps.
+        // Only version 1 aligns images; later versions store them back to back.
         if binary.version == Version::V1 && !image.offset.is_multiple_of(align) {
             let text = format!("it starts at {}, which is not a multiple of {align}", image.offset);
             report.finding(Check::Alignment, subject, text);
@@ -255,8 +254,8 @@ fn offload_binary(
     }
 }
 
-/// Checks the decompressed bytes of a compressed binary. If decompression fails, the inventory has
-/// already reported it.
+/// Checks the decompressed bytes of a compressed binary. The inventory has already reported a
+/// failure to decompress it.
 fn compressed_binary(
     report: &mut Report,
     subject: Subject<'_, '_>,

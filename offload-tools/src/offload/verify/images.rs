@@ -79,8 +79,8 @@ fn code_object(
                 ),
             );
         }
-        // clang-linker-wrapper writes kind `hip` for code object version 4 or later, too, and
-        // runtimes accept this.
+        // clang-linker-wrapper also writes the kind `hip` for code object version 4 or later, which
+        // runtimes accept.
         (Some("hip"), 4..) if image.entry_id.is_some() => {
             report.note(
                 Check::HipVersion,
@@ -95,7 +95,7 @@ fn code_object(
     }
 }
 
-/// Checks that an image in a fatbin is of the kind that the fatbin states.
+/// Checks that an image in a fatbin is of the stated kind.
 fn recorded_kind(
     report: &mut Report,
     subject: Subject<'_, '_>,
@@ -117,7 +117,7 @@ fn recorded_kind(
     }
 }
 
-/// Checks that an image is of the kind that its offload binary states.
+/// Checks that an image in an offload binary is of the stated kind.
 pub(super) fn stated_kind(
     report: &mut Report,
     subject: Subject<'_, '_>,

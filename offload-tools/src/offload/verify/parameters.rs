@@ -23,8 +23,8 @@ struct Place {
     slice: Option<u32>,
     member: Option<Vec<u8>>,
     section: Option<Vec<u8>>,
-    /// The container's number. `None` for offload binaries, because a pack consists of several
-    /// consecutive offload binaries, one per target.
+    /// The container's number. `None` for offload binaries, of which a pack contains several in a
+    /// row, one per target.
     container: Option<usize>,
 }
 
@@ -42,8 +42,8 @@ const MOST_LAYOUTS: usize = 8;
 const LONGEST_NAME: usize = 200;
 
 impl Parameters {
-    /// Compares an image's kernels with those of earlier images. Returns a text for each kernel
-    /// whose parameters differ. `number` is the number of the image's container.
+    /// Compares an image's kernels with those of earlier images. Returns a message for each kernel
+    /// with different parameters. `number` is the number of the image's container.
     pub(super) fn compare(
         &mut self,
         (number, container): (usize, &Container<'_>),
@@ -54,8 +54,8 @@ impl Parameters {
         let place = Place::of(number, container);
         let (module, target) = (image.module.as_deref().unwrap_or_default(), image.label());
         let is_new = self.images.insert((module.to_owned(), target.to_owned()));
-        // If a target occurs again, its image belongs to a different pack, which a linker has
-        // placed after the first one.
+        // If a target occurs again, its image belongs to another pack, which a linker has placed
+        // after the first one.
         if self.place != place || !is_new {
             *self = Self { place, ..Self::default() };
             self.images.insert((module.to_owned(), target.to_owned()));
@@ -98,8 +98,8 @@ impl Layout {
             && one.iter().zip(two).all(|(one, two)| {
                 let difference = i128::from(one.offset) - i128::from(two.offset);
                 // On NVIDIA's GPUs, parameters start at a multiple of 16 that differs between
-                // architectures. So a parameter with a larger alignment has different offsets on
-                // different architectures.
+                // architectures, so the offset of a parameter aligned to more than 16 bytes
+                // differs, too.
                 let may_move = self.may_move || other.may_move;
                 if may_move && one.offset.is_multiple_of(16) && two.offset.is_multiple_of(16) {
                     shift = difference;

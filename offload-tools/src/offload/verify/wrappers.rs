@@ -16,7 +16,7 @@ pub(super) fn check(report: &mut Report, file: &[u8]) {
         };
         if let Some(text) = fault(&wrapper) {
             report.findings.push(Finding {
-                // Sort this finding after those about containers.
+                // Sort this finding after the findings about containers.
                 at: u64::MAX,
                 place: format!("wrapper at {}{whose}: ", wrapper.offset),
                 check: Check::Wrapper,
@@ -35,7 +35,7 @@ fn fault(wrapper: &Wrapper<'_>) -> Option<String> {
         let version = wrapper.version;
         return Some(format!("its version is {version}, but the runtime registers only version 1"));
     }
-    // The wrapper may point to an image in an object that is linked later. Then this file does not
+    // If the wrapper points to an image in an object that is linked later, this file does not
     // contain the image, so check nothing.
     let image = wrapper.image?;
     let is_there = match wrapper.kind {

@@ -15,8 +15,8 @@ cases! {
     "prebuilt-update-of-variables" [.file("kernels/add.cu")] {OFFLOAD_PREBUILT: "update", AMDGPU_TARGETS: "gfx90a"}
         => PREBUILT_OF_THIS;
     "prebuilt-update-in-dev" {OFFLOAD_PREBUILT_errors_build: "update"}
-        => "OFFLOAD_PREBUILT_errors_build is 'update', but a prebuilt set is made with \
-            optimization: build with --release";
+        => "OFFLOAD_PREBUILT_errors_build is 'update', but this build is not optimized, \
+            as a prebuilt set must be: build with --release";
     "prebuilt-only" {OFFLOAD_PREBUILT: "only"}
         => "no image for gfx90a, compute_80: OFFLOAD_PREBUILT=only",
            "the package has no prebuilt set in prebuilt/";

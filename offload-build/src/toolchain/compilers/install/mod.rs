@@ -1,9 +1,9 @@
 //! Commands that install missing tools on this system. Build errors and `cargo offload doctor`
 //! print these commands for users to paste.
 //!
-//! The table `PACKAGES` lists the packages of each system. Packages of vendors and of Python are
-//! listed beside the commands that install them. The guide repeats the commands, and a test
-//! compares the two.
+//! The table `PACKAGES` lists each system's packages. Vendors' and Python's packages are listed
+//! next to the commands that install them. The guide repeats the commands, and a test compares the
+//! two.
 
 mod system;
 
@@ -16,16 +16,16 @@ pub use system::{Installer, System};
 pub enum Installable {
     /// A clang of at least this major version, with lld.
     Clang(u32),
-    /// The lld for a clang of this major version. On systems with several versions, the package's
+    /// The lld for this major version of clang. On systems with several versions, the package's
     /// name contains the version.
     Lld(Option<u32>),
     /// A clang whose `gpuintrin.h` contains everything that kernels need.
     NewClang,
     /// A clang that links device code.
     LinkingClang,
-    /// The C++ compiler, with the variables that can name a different compiler.
+    /// A C++ compiler, with the variables that can name one instead.
     Cxx(&'static str),
-    /// The C++ compiler for a different host, with that host's target triple.
+    /// A C++ cross compiler for the host with this target triple.
     CrossCxx(String),
     /// NVIDIA's assembler. If `old`, the assembler of CUDA 12, for architectures up to `sm_72`.
     Ptxas {
@@ -84,7 +84,7 @@ const PACKAGES: [Packages; 7] = [
         pip: Some("python3-pip"),
         opencl: "libOpenCL1 intel-opencl",
     },
-    // NVIDIA's programs need glibc, but Alpine does not have it, so `pip` is `None`.
+    // NVIDIA's programs need glibc, which Alpine lacks, so `pip` is `None`.
     Packages {
         installer: Installer::Apk,
         clang: "clang lld",
@@ -114,15 +114,15 @@ const PACKAGES: [Packages; 7] = [
 /// The first clang whose `gpuintrin.h` contains everything that kernels need.
 const NEW_CLANG: u32 = 21;
 
-/// The first clang that links device code in the way that offload-build requires.
+/// The first clang that links device code the way offload-build needs it.
 const LINKING_CLANG: u32 = 19;
 
 /// The folder for NVIDIA's Python packages, in the user's home folder. The commands of
-/// [`Installable`] write to this folder, and builds search it. Each purpose has a separate
+/// [`Installable`] write to this folder, and builds search it. Each [`ByPip`] has its own
 /// subfolder, because pip replaces the contents of its target folder.
 const PYTHON_FOLDER: &str = ".local/share/offload";
 
-/// A set of NVIDIA's tools that a command of [`Installable`] installs.
+/// A set of NVIDIA tools that one of [`Installable`]'s commands installs with pip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByPip {
     /// The subfolder of [`PYTHON_FOLDER`].
@@ -153,15 +153,15 @@ pub fn place() -> String {
 }
 
 impl ByPip {
-    /// Returns the folder in which pip installs the programs of these tools.
+    /// Returns the folder where pip installs these tools' programs.
     pub fn programs(self, cargo: &Cargo) -> Option<PathBuf> {
         let home = PathBuf::from(cargo.user_var("HOME")?);
         Some(home.join(PYTHON_FOLDER).join(self.folder).join(self.bin))
     }
 
-    /// Returns the commands that install these tools. pip preserves the executable bit, unlike
-    /// other tools that unpack wheels. pip also accepts a separate folder on systems that manage
-    /// Python's packages themselves.
+    /// Returns the commands that install these tools. They use pip because it preserves the
+    /// executable bit, unlike other tools that unpack wheels, and because it accepts a separate
+    /// folder even on systems that manage Python's packages themselves.
     fn commands(self, system: &System, known: &Packages) -> Vec<String> {
         let Some(pip) = known.pip else { return Vec::new() };
         let install_pip = if system.has_pip { None } else { system.install(pip) };
@@ -182,8 +182,8 @@ fn gnu_name(triple: &str) -> Option<String> {
 }
 
 impl Installable {
-    /// Returns what to install on this system, and the commands. Lines that begin with two spaces
-    /// are commands.
+    /// Returns what to install on this system, and how. Lines that begin with two spaces are
+    /// commands.
     pub fn help(&self) -> String {
         self.help_on(&System::here())
     }
@@ -196,7 +196,7 @@ impl Installable {
         }
     }
 
-    /// Returns the name of the missing tool, and the alternatives.
+    /// Returns the missing tool's name, and the alternatives to installing it.
     fn description(&self, system: &System) -> (Cow<'static, str>, String) {
         const NAME_CLANG: &str = "or name one in OFFLOAD_CLANG";
         let named = |text: &str| text.to_owned();

@@ -1,4 +1,4 @@
-//! Detects the system that the commands are for: its installer and its release.
+//! Detects the system to install on: its installer and its release.
 
 use offload_format::target::OLDEST_CLANG;
 use std::fs;
@@ -39,12 +39,12 @@ const BY_ID: [(&str, Installer); 12] = [
     ("sles", Installer::Zypper),
 ];
 
-/// The clangs in the package lists of a release of Debian or Ubuntu.
+/// The clang versions packaged for a Debian or Ubuntu release.
 struct Clangs {
     release: &'static str,
     /// The version of the package `clang`.
     default: u32,
-    /// The newest version N with a package `clang-N`.
+    /// The newest N for which there is a package `clang-N`.
     newest: u32,
 }
 
@@ -57,8 +57,8 @@ const CLANGS: [Clangs; 6] = [
     Clangs { release: "focal", default: 10, newest: 12 },
 ];
 
-/// The versions of clang to assume for a release that is not in the table. Most such releases offer
-/// newer versions.
+/// The clang versions to assume for a release missing from the table. Most such releases offer
+/// newer ones.
 const UNKNOWN_RELEASE: Clangs = Clangs { release: "", default: OLDEST_CLANG, newest: OLDEST_CLANG };
 
 /// A system on which tools are installed.
@@ -83,8 +83,8 @@ impl System {
         Self { needs_sudo: !is_root(), has_pip, ..Self::of(std::env::consts::OS, &os_release) }
     }
 
-    /// Returns the system with Rust's name `os` and this text in `/etc/os-release`, for root and
-    /// without pip.
+    /// Returns the system for `os` (Rust's name) and the text of `/etc/os-release`, assuming root
+    /// and no pip.
     pub(super) fn of(os: &str, os_release: &str) -> Self {
         let value = |name: &str| {
             let line =
@@ -105,16 +105,16 @@ impl System {
                 installer = *by_id;
             }
         }
-        // A derivative uses the packages of its Ubuntu or Debian release. The first two variables
-        // contain the name of that release.
+        // A derivative uses the packages of an Ubuntu or Debian release, which the first two
+        // variables name.
         let release = ["UBUNTU_CODENAME", "DEBIAN_CODENAME", "VERSION_CODENAME"]
             .iter()
             .find_map(|name| value(name));
         Self { installer, release, needs_sudo: false, has_pip: false }
     }
 
-    /// Returns the Debian or Ubuntu packages with these parts of clang, in this version or a newer
-    /// one. Returns an empty list if the release has no such clang.
+    /// Returns the Debian or Ubuntu packages for these parts of clang, version `least` or newer.
+    /// Returns an empty list if the release has no such clang.
     pub(super) fn clang_packages(&self, least: u32, parts: &[&str]) -> Vec<String> {
         let release = self.release.as_deref().unwrap_or_default();
         let clangs = CLANGS.iter().find(|it| it.release == release).unwrap_or(&UNKNOWN_RELEASE);

@@ -25,7 +25,7 @@ fn clang_by_the_names_of_each_system() {
     assert_eq!(clang(TRIXIE), format!("{apt} clang lld"));
     assert_eq!(clang(NOBLE), format!("{apt} clang lld"));
     assert_eq!(clang(JAMMY), format!("{apt} clang-15 lld-15"));
-    // Linux Mint is derived from Ubuntu. No packages are known for its own code name.
+    // Linux Mint is derived from Ubuntu. Its own code name is not in the table.
     let mint = "ID=linuxmint\nID_LIKE=\"ubuntu debian\"\nVERSION_CODENAME=virginia\nUBUNTU_CODENAME=jammy\n";
     assert_eq!(clang(mint), format!("{apt} clang-15 lld-15"));
     assert_eq!(clang(FEDORA), "dnf install -y clang lld");
@@ -67,7 +67,7 @@ fn a_cross_compiler_comes_with_the_variable_of_the_linker() {
     assert!(printed.ends_with(linker), "{printed}");
     let printed = help("x86_64-unknown-linux-gnu", TRIXIE);
     assert!(printed.contains(" g++-x86-64-linux-gnu\n"), "{printed}");
-    // For these systems, no package is known.
+    // No package is known for these triples on these systems.
     for (triple, os_release) in
         [("aarch64-linux-android", TRIXIE), ("aarch64-unknown-linux-gnu", FEDORA)]
     {

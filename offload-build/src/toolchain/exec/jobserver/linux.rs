@@ -1,5 +1,5 @@
-//! A jobserver with GNU make's protocol. Each byte in a pipe is a token, which a process reads and
-//! later writes back.
+//! A client for GNU make's jobserver protocol. Each byte in a pipe is a token, which a process
+//! reads to acquire it and writes back to release it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A token, which is returned when dropped.
+/// A token, which is returned to the jobserver when dropped.
 #[derive(Debug)]
 pub struct Token {
     byte: u8,
@@ -33,7 +33,7 @@ pub struct Jobserver {
 
 impl Jobserver {
     /// Opens the jobserver given by `auth`, the value of `--jobserver-auth=` in the environment:
-    /// `fifo:PATH`, or the numbers of the two ends of a pipe.
+    /// `fifo:PATH`, or the file descriptors of a pipe's two ends.
     ///
     /// Returns `None` if the jobserver is disabled, or if this process did not inherit it.
     pub fn open(auth: &str) -> Option<Self> {
@@ -48,11 +48,10 @@ impl Jobserver {
                 (path(read)?, path(write)?)
             }
         };
-        // Open the pipe again to make this end non-blocking. On the inherited pipe, the setting
-        // would affect other processes.
+        // Reopen the pipe to make this end non-blocking. On the inherited pipe, the setting would
+        // also affect other processes.
         let open = |path: &Path, options: &mut OpenOptions| {
-            // If make did not pass on the pipe, its number in the environment may belong to a
-            // different file.
+            // If make did not pass on the pipe, the descriptor may belong to a different file.
             let is_pipe = path.metadata().is_ok_and(|file| file.file_type().is_fifo());
             is_pipe.then(|| options.open(path).ok()).flatten()
         };
@@ -76,8 +75,8 @@ impl Jobserver {
     }
 }
 
-/// Makes reads return immediately if there are no bytes. The system call works for every kind of
-/// file, but the standard library offers it only for sockets, so treat the file as a socket.
+/// Makes reads non-blocking. The system call works for every kind of file, but the standard library
+/// offers it only for sockets, so treat the file as a socket.
 fn without_waiting(file: File) -> io::Result<File> {
     let stream = UnixStream::from(OwnedFd::from(file));
     stream.set_nonblocking(true)?;

@@ -1,8 +1,8 @@
-//! Gets tokens from the jobserver of Cargo or a surrounding `make`. A process may run one more job
-//! than it holds tokens.
+//! Acquires tokens from the jobserver of Cargo or a surrounding `make`. A process may run one more
+//! job than it holds tokens.
 //!
-//! On Linux, the standard library suffices. Other systems need the crate `jobserver`. Linux avoids
-//! this crate, because compiling it and `libc` takes 1.15 s of processor time.
+//! On Linux, the standard library suffices. Only other systems use the crate `jobserver`, because
+//! compiling it and `libc` takes 1.15 s of processor time.
 
 #[cfg(target_os = "linux")]
 mod linux;

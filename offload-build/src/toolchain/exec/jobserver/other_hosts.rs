@@ -1,16 +1,14 @@
-//! Uses the jobserver through the crate `jobserver`, on systems other than Linux. The jobserver is
-//! a semaphore on Windows. On the other systems, it consists of anonymous pipes, which cannot be
-//! reopened.
+//! Accesses the jobserver through the crate `jobserver`, on systems other than Linux. The jobserver
+//! is a semaphore on Windows, and on the other systems an anonymous pipe, which cannot be reopened.
 
 use jobserver::{Acquired, Client, HelperThread};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A token, which is returned when dropped.
+/// A token, which is returned to the jobserver when dropped.
 pub type Token = Acquired;
 
-/// A jobserver with a thread that waits for tokens, because some systems cannot check for a token
-/// without waiting.
+/// A jobserver, with a thread that waits for tokens, because some systems cannot poll for a token.
 #[derive(Debug)]
 pub struct Jobserver {
     // This field must be dropped first, because its thread may be about to put a token into the

@@ -83,7 +83,7 @@ fn what_is_no_jobserver() {
     }
 }
 
-/// Checks that the functions of the jobserver for other systems have the same types.
+/// Checks that the jobservers for Linux and for other systems have functions of the same types.
 #[test]
 fn other_hosts_are_the_same() {
     let _: fn(&'static str) -> Option<other_hosts::Jobserver> = other_hosts::Jobserver::open;

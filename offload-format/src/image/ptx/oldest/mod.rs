@@ -1,13 +1,12 @@
-//! The oldest PTX version that supports everything that a text uses.
+//! Finds the oldest PTX version that supports everything in a text.
 //!
-//! A compiler writes its own PTX version into `.version`, and drivers refuse versions that are
-//! newer than theirs. The instructions of most kernels, however, are much older. `table.rs` lists
-//! known words with the versions that introduced them. If a text contains any other word, the
-//! text's oldest version is unknown. The version is not guessed, because a new modifier may look
-//! like an old one.
+//! A compiler writes its own PTX version into `.version`, and drivers refuse versions newer than
+//! their own, although most kernels use only much older instructions. `table.rs` lists known words
+//! with the versions that introduced them. If a text contains any other word, its oldest version is
+//! unknown. It cannot be guessed, because a new modifier may look like an old one.
 //!
-//! The text is read once, word by word. The statements of PTX are simple: a directive, or an
-//! instruction with its modifiers and operands, up to a semicolon.
+//! The text is read once, word by word. PTX statements are simple: a directive, or an instruction
+//! with its modifiers and operands, up to a semicolon.
 
 mod table;
 
@@ -21,8 +20,8 @@ use core::fmt;
 pub use table::{GROUPS, INSTRUCTIONS, Instruction};
 
 /// Returns the oldest PTX ISA version that supports a text's target and all of its instructions,
-/// modifiers, directives and special registers. Version 7.8 (CUDA 11.8) represents all older
-/// versions. The text ends at the first NUL, if there is one.
+/// modifiers, directives and special registers. Version 7.8 (CUDA 11.8) stands for all older
+/// versions, too. The text ends at its first NUL, if any.
 ///
 /// Returns an error for the first word that is not in the table.
 ///
@@ -82,7 +81,7 @@ struct Reader<'data> {
     registers: Registers<'data>,
 }
 
-/// Registers from `.reg` whose names look like those of special registers.
+/// Registers declared with `.reg` whose names look like special registers.
 #[derive(Default)]
 struct Registers<'data> {
     /// The names, and whether numbers follow them: `%r<5>` declares `%r0` to `%r4`.
@@ -179,7 +178,7 @@ impl<'data> Reader<'data> {
         }
     }
 
-    /// Reads a directive such as `.loc 1 5 3`, which may continue with the location where the line
+    /// Reads a directive such as `.loc 1 5 3`, optionally followed by the location where the line
     /// was inlined.
     fn location(&mut self) -> Option<()> {
         for _ in 0..3 {
@@ -251,8 +250,8 @@ impl<'data> Reader<'data> {
         }
     }
 
-    /// Checks the size of a kernel's arguments before they are read as a declaration. Newer
-    /// versions allow larger sizes.
+    /// Checks the total size of a kernel's arguments before they are read as a declaration, because
+    /// larger sizes need a newer version.
     fn arguments(&mut self) -> Option<()> {
         let tokens = &mut self.tokens.clone();
         tokens.next()?;
@@ -286,7 +285,7 @@ impl<'data> Reader<'data> {
         Ok(())
     }
 
-    /// Reads the operands of an instruction, and returns their number.
+    /// Reads and counts the operands of an instruction.
     fn operands(&mut self) -> Result<usize, UnknownPtx<'data>> {
         let (mut count, mut depth) = (0, 0_u32);
         let end = UnknownPtx { word: b"", offset: self.text.len() };
@@ -326,7 +325,7 @@ impl<'data> Reader<'data> {
                 self.version = self.version.max(*version);
                 Some(())
             }
-            // Newer versions allow `_` for an unneeded part of a vector.
+            // Only newer versions allow `_` for an unneeded vector element.
             b"_" => None,
             _ => (word[0] == b'%' || is_name(word) || word[0].is_ascii_digit()).then_some(()),
         }
@@ -341,8 +340,7 @@ fn is_one_of(word: &[u8], words: &[&str]) -> bool {
     words.iter().any(|known| known.as_bytes() == word)
 }
 
-/// Returns the version that introduced an instruction with these modifiers and this number of
-/// operands.
+/// Returns the version that introduced an instruction with these modifiers and this many operands.
 fn of_instruction(name: &[u8], modifiers: &[u8], operands: usize) -> Option<PtxVersion> {
     let first = INSTRUCTIONS.partition_point(|row| row.0.as_bytes() < name);
     let mut oldest = None;
@@ -359,11 +357,11 @@ fn of_instruction(name: &[u8], modifiers: &[u8], operands: usize) -> Option<PtxV
 }
 
 /// Whether a row matches these modifiers, such as `.rn.f32`. A word matches the first group that
-/// contains it. This is enough, because no row has the same word in an optional group and in
+/// contains it, which is enough because no row lists the same word in an optional group and in
 /// another group.
 fn has_modifiers(row: &Instruction, modifiers: &[u8]) -> bool {
     let mut words = modifiers.split(|&byte| byte == b'.');
-    // The text before the first period is empty.
+    // Skip the empty text before the first period.
     words.next();
     let mut word = words.next();
     for group in row.2.split_ascii_whitespace() {

@@ -1,14 +1,14 @@
 //! The history of PTX: the ISA version that introduced each instruction and special register.
 //!
 //! Sources: the "PTX ISA Notes" of each section of PTX ISA 9.1, and the release notes. The test
-//! `formats -- ptx_oldest` writes each row of [`INSTRUCTIONS`] with all of its modifiers. The test
-//! assembles each row with ptxas of the row's version: 11.8 for 7.8, 12.0 for 8.0, and so on. On
-//! every target, the old assembler accepts every form that ptxas 13.5 accepts.
+//! `formats -- ptx_oldest` expands each row of [`INSTRUCTIONS`] with all of its modifiers, and
+//! assembles the result with the ptxas for the row's version: 11.8 for 7.8, 12.0 for 8.0, and so
+//! on. On every target, the old assembler accepts every form that ptxas 13.5 accepts.
 
 use crate::target::PtxVersion;
 
-/// The oldest version in the table, which represents all older versions. ptxas 11.8, the oldest
-/// available assembler, implements this version.
+/// The oldest version in the table, which stands for all older versions, too. It is the version of
+/// ptxas 11.8, the oldest available assembler.
 pub(super) const OLDEST: PtxVersion = V78;
 
 const V78: PtxVersion = PtxVersion::new(7, 8);
@@ -17,17 +17,17 @@ const V81: PtxVersion = PtxVersion::new(8, 1);
 const V84: PtxVersion = PtxVersion::new(8, 4);
 const V86: PtxVersion = PtxVersion::new(8, 6);
 
-/// The first version in which a kernel may have more than [`ARGUMENTS`] bytes of arguments.
+/// The first version that allows more than [`ARGUMENTS`] bytes of kernel arguments.
 pub(super) const MORE_ARGUMENTS: PtxVersion = V81;
 
-/// The total size of arguments, in bytes, that every version allows.
+/// The total argument size, in bytes, that every version allows.
 pub(super) const ARGUMENTS: u64 = 4096;
 
-/// The instructions: the name, the version, the modifiers, the operands. A row may cover several
-/// forms of an instruction. Rows are sorted by name.
+/// A row of the table: an instruction's name, version, modifiers and operands. A row may cover
+/// several forms of the instruction. Rows are sorted by name.
 ///
-/// Modifiers are groups separated by spaces. A group lists alternative words separated by `|`. A
-/// leading `?` marks an optional group. Names in capitals are groups from [`GROUPS`].
+/// Modifiers are groups separated by spaces, and a group is a list of alternatives separated by
+/// `|`. A leading `?` marks an optional group. Names in capitals are groups from [`GROUPS`].
 ///
 /// Each operand is one word. The reader only counts the words, but the test generates operands from
 /// them:
@@ -48,13 +48,13 @@ pub struct Instruction(
     pub &'static str,
     /// The version that introduced the instruction.
     pub PtxVersion,
-    /// Its modifiers.
+    /// The modifiers.
     pub &'static str,
-    /// Its operands.
+    /// The operands.
     pub &'static str,
 );
 
-/// Groups of modifiers that several rows share.
+/// Modifier groups shared by several rows.
 #[rustfmt::skip]
 pub const GROUPS: &[(&str, &str)] = &[
     ("ALLINT", "u8|u16|u32|u64|s8|s16|s32|s64"),
@@ -382,8 +382,7 @@ pub const INSTRUCTIONS: &[Instruction] = &[
     Instruction("xor", V78, "pred|b16|b32|b64", "t t t"),
 ];
 
-/// The words of directives and types, which follow a period in the text. All of them exist in
-/// [`OLDEST`].
+/// Directives and types, without the leading period. All of them exist in [`OLDEST`].
 #[rustfmt::skip]
 pub(super) const DIRECTIVES: &[&str] = &[
     "version", "target", "address_size", "entry", "func", "noreturn", "alias", "visible", "extern", "weak", "common",
@@ -395,7 +394,7 @@ pub(super) const DIRECTIVES: &[&str] = &[
     "f16", "f16x2", "f32", "f64", "v2", "v4",
 ];
 
-/// The sections of debug information.
+/// The debug information sections.
 pub(super) const SECTIONS: &[&str] = &[
     "debug_abbrev",
     "debug_frame",
@@ -410,7 +409,7 @@ pub(super) const SECTIONS: &[&str] = &[
     "debug_str",
 ];
 
-/// The strings of `.pragma`.
+/// The known `.pragma` strings.
 pub(super) const PRAGMAS: &[&str] = &["nounroll"];
 
 /// The special registers, without the leading `%`.

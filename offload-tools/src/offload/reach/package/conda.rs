@@ -1,4 +1,4 @@
-//! The requirements of a conda package: versions of virtual packages that represent a machine's
+//! The requirements of a conda package: versions of the virtual packages that stand for a machine's
 //! GPUs and driver.
 
 use super::{Gpu, Package};

@@ -36,7 +36,7 @@ struct Gpus {
     all: Vec<Gpu>,
     /// The files with images for the vendor.
     files: Vec<String>,
-    /// For each of these files that serves no GPU even on its own: the reason, as a sentence.
+    /// A sentence for each of these files that serves no GPU even on its own, with the reason.
     reasons: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ impl Gpu {
 }
 
 impl Gpus {
-    /// Creates the value from targets with their versions.
+    /// Creates an empty value from targets with their versions.
     fn new(vendor: &'static str, all: impl Iterator<Item = (String, String)>) -> Self {
         let gpu = |(target, version): (String, String)| Gpu {
             asked: Asked::of_target(&target, &[]),
@@ -72,7 +72,7 @@ impl Gpus {
             return false;
         }
         let (features, mut is_any_served) = (known.features(), false);
-        // The processors that have no image in some of their modes, grouped by the names of these
+        // The processors without an image in some of their modes, grouped by the names of those
         // modes.
         let mut in_modes: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for gpu in &mut self.all {
@@ -196,8 +196,8 @@ impl Package {
 
     /// Returns the oldest CUDA version of the drivers that load the images on every GPU.
     ///
-    /// A machine's driver supports the machine's GPUs. So the images for a GPU need a newer driver
-    /// only if they are PTX of a newer version, or machine code from a newer toolkit.
+    /// A machine's driver supports the machine's own GPUs, so the images for a GPU need a newer
+    /// driver only if they are PTX of a newer version, or machine code from a newer toolkit.
     fn least_driver(&self) -> Option<u32> {
         let first = |gpu: &Gpu| NvidiaArch::parse(&gpu.asked.target).ok()?.first_driver();
         // The version is 0 for PTX whose version cannot be read.

@@ -10,7 +10,7 @@ use crate::offload::{Result, ls, out};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The schema that PEP 825, while it is a draft, names for its version 0.1.1.
+/// The schema that the draft of PEP 825 names for its version 0.1.1.
 const SCHEMA: &str = "https://variants-schema.wheelnext.dev/peps/825/v0.1.1.json";
 
 /// The oldest version of CUDA that NVIDIA's plugin lists for a machine, in the form of
@@ -35,8 +35,8 @@ struct Priorities {
     namespace: Vec<&'static str>,
 }
 
-/// Prints the document. A machine must have all features of a variant, so there is one variant per
-/// vendor.
+/// Prints the document. It has one variant per vendor, because a machine must have all features of
+/// a variant.
 pub(super) fn print(package: &Package, out: &mut out::Out) -> Result<()> {
     let mut namespaces: Vec<(&str, Features)> = Vec::new();
     let architectures = architectures(package);
@@ -113,7 +113,7 @@ fn architectures(package: &Package) -> Vec<Architecture> {
     for (gpu, Serves { how, .. }) in package.nvidia.served().filter(|(gpu, _)| gpu.is_product()) {
         let (major, minor) = numbers(gpu);
         let is_code = how < How::Compiled;
-        // The first value of a major version also serves later minor versions. But a value for PTX
+        // The first value of a major version also serves later minor versions, but a value for PTX
         // does not replace one for machine code.
         if !all.iter().any(|known| known.major == major && (known.is_code || !is_code)) {
             all.push(Architecture { major, minor, is_code });
@@ -122,7 +122,7 @@ fn architectures(package: &Package) -> Vec<Architecture> {
     all
 }
 
-/// Warns about the GPUs without an image for which NVIDIA's plugin still accepts the wheel.
+/// Warns about GPUs for which NVIDIA's plugin accepts the wheel although they get no image.
 fn warn_of_differences(package: &Package, architectures: &[Architecture]) {
     let gpus = package.nvidia.all.iter().filter(|gpu| gpu.is_product() && gpu.serves.is_none());
     let gpus = gpus.filter(|gpu| architectures.iter().any(|value| value.is_taken_by(gpu)));

@@ -15,7 +15,7 @@ const squarify = (kids, x, y, w, h, total, place) => {
       place(null, x, y, w, h, kids.slice(from));
       return;
     }
-    // Add fields to the row while each makes the fields less oblong.
+    // Extend the row with fields as long as that makes its fields less oblong.
     let sum = 0, to = from, worst = Infinity;
     while (to < kids.length) {
       const next = sum + kids[to].bytes;
@@ -57,8 +57,8 @@ const layout = (at, x, y, w, h, depth) => {
 
 let root = build('target'), here = root, chosen = null, hovered = null, words = '', matches = [];
 
-// The part of a name that distinguishes a field from its neighbours. For kernels that
-// share a name, this is the text after that name.
+// The part of a name that distinguishes a field from its neighbours. For kernels that share a name,
+// that is the rest of the text.
 const label = at => {
   if (at.kind !== 'kernel') return at.name;
   if (at.parent.kind !== 'family') return brief(at.name);

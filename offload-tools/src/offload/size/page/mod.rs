@@ -1,6 +1,6 @@
 //! The HTML page of `cargo offload size --html`: a treemap in a self-contained file.
 //!
-//! One element contains the file's data, as JSON without any character that could end the element.
+//! One element contains the file's data as JSON, escaped so that the data cannot end the element.
 //! The script inserts the data into the document as text. The page's Content-Security-Policy allows
 //! only its own script and style to load or run.
 
@@ -29,14 +29,14 @@ struct Data<'a> {
     images: Vec<ImageData<'a>>,
     /// The bytes of containers outside their images.
     containers: u64,
-    /// The bytes outside all containers. `host` contains the shares of their sections.
+    /// The bytes outside all containers, whose shares by section are in `host`.
     rest: u64,
     host: Vec<u64>,
     is_compressed: bool,
     labels: Labels,
 }
 
-/// Labels of rows that every file has.
+/// Labels of rows that occur for every file.
 #[derive(Serialize)]
 struct Labels {
     kernels: &'static str,
@@ -61,7 +61,7 @@ struct ImageData<'a> {
     target: String,
     vendor: &'static str,
     module: Option<String>,
-    /// The place, to distinguish the image from others with the same target and module.
+    /// The place, which distinguishes images with the same target and module.
     image: String,
     bytes: u64,
     size: u64,
@@ -166,8 +166,8 @@ fn as_markup(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Returns the hash of a script or style for a Content-Security-Policy: `sha256-` and the hash in
-/// base64.
+/// Returns a script's or style's hash for a Content-Security-Policy: `sha256-`, followed by the
+/// hash in base64.
 fn hash(text: &str) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = "sha256-".to_owned();

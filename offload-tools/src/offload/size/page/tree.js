@@ -55,7 +55,7 @@ const add = (at, bytes, unpacked) => {
   for (; at; at = at.parent) { at.bytes += bytes; at.size += unpacked; }
 };
 
-// Groups the kernels that are instances of one template. A few kernels need no groups.
+// Groups the kernels that are instances of one template, unless there are only a few kernels.
 const FEW = 12;
 const families = at => {
   const names = new Map();
