@@ -10,7 +10,7 @@ use syn::{Error, Result, Token, braced, parenthesized};
 /// The properties of a struct, a union or an enum that determine its layout.
 pub(crate) struct Record {
     name: Ident,
-    /// The type parameters of a generic type, each with its bounds, such as `Pod +`, or no tokens.
+    /// The type parameters of a generic type, each with its bounds, such as `Pod +`, if any.
     parameters: Vec<(Ident, TokenStream)>,
     /// The `where` clause, or nothing.
     clause: TokenStream,

@@ -25,7 +25,7 @@ pub(crate) enum Error {
     Size { path: PathBuf, expected: u64, found: u64 },
     /// The first bytes of the pack are wrong.
     Magic { path: PathBuf, offset: u64, section: String },
-    /// An environment variable that is either on or off has an invalid value.
+    /// An on/off environment variable has an invalid value.
     Switch { variable: &'static str, value: String },
 }
 

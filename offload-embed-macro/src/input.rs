@@ -40,8 +40,8 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Returns the path of the hidden module of `offload-gpu` that expansions use. `caller` is the
-    /// path of this module in the crate whose macro the user calls.
+    /// Returns the path of `offload-gpu`'s hidden module, which expansions use. `caller` is its
+    /// path in the crate whose macro the user calls.
     pub(crate) fn expansion(&self, caller: TokenStream) -> TokenStream {
         self.krate.as_ref().map_or(caller, |krate| quote! { #krate::__expansion })
     }

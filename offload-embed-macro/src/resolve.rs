@@ -57,7 +57,7 @@ impl Library<'_> {
         let mut first = vec![0; start.len()];
         let found = File::open(&path).and_then(|mut file| {
             file.seek(SeekFrom::Start(offset))?;
-            // Errors are ignored: the check of the size detects a truncated library.
+            // Errors are ignored: the size check detects a truncated library.
             let _ = file.read_exact(&mut first);
             Ok(file.metadata()?.len())
         });

@@ -1,8 +1,7 @@
 //! Sorted lists that contain each value once.
 //!
-//! They replace maps and sets of the standard library. In every build of a program with a pack,
-//! rustc would compile these maps and sets for each key type. That code was more than a fifth of
-//! the macro's code.
+//! They replace the standard library's maps and sets, which rustc would compile for each key type
+//! in every build of a program with a pack. That code was more than a fifth of the macro's code.
 
 /// Adds a value to a sorted list, unless the list already contains the value.
 pub(crate) fn insert<T: Ord>(list: &mut Vec<T>, value: T) {

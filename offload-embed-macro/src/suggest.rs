@@ -18,8 +18,7 @@ pub(crate) fn closest<'a, T: AsRef<str>>(meant: &str, names: &'a [T]) -> Option<
 /// Returns the number of characters to insert, remove or replace to turn `from` into `to`.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
-    // For each prefix of `to`, the number of changes that turn the characters of `from` read so far
-    // into that prefix.
+    // For each prefix of `to`, how many changes turn the characters of `from` read so far into it.
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (at, have) in from.chars().enumerate() {
         let mut before = row[0];

@@ -7,10 +7,10 @@ use proc_macro::{Delimiter, Group, Literal, Span, TokenStream, TokenTree};
 use std::fs;
 
 /// The version of the interface between expansions and `__expansion` of `offload-gpu`. The crate
-/// `offload-gpu` passes its version to the macro, which compares that version with this one.
+/// `offload-gpu` passes its own version to the macro, which compares the two.
 pub(crate) const EXPANSION: u32 = 5;
 
-/// A call of a macro of the crate `offload-gpu`.
+/// A call to a macro of the crate `offload-gpu`.
 pub(crate) struct Call {
     /// The path of the crate's hidden module.
     pub(crate) expansion: TokenStream,

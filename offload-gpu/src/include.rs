@@ -66,7 +66,7 @@
 /// assert_eq!((image.target(), image.has_kernel("saxpy")), ("compute_80", Some(true)));
 /// ```
 ///
-/// The path is absolute, is relative to the source file, or starts with `$OUT_DIR/` or
+/// The path is absolute, relative to the source file, or starts with `$OUT_DIR/` or
 /// `$CARGO_MANIFEST_DIR/`. Cargo rebuilds the crate when the file changes. These formats are
 /// accepted:
 ///
@@ -183,9 +183,9 @@ macro_rules! include_offload {
     ($($tokens:tt)*) => { $crate::__expansion::include_offload!(@ 5 $crate; $($tokens)*) };
 }
 
-/// Embeds a pack of the build script and declares a function for each kernel. The pack is embedded
-/// as with [`include_offload!`](crate::include_offload). The functions' parameters have the types
-/// of the kernels' source.
+/// Embeds a pack of the build script, like [`include_offload!`](crate::include_offload), and
+/// declares a function for each kernel. The functions' parameters have the types in the kernels'
+/// source.
 ///
 /// ```text
 /// /// Adds `a` times x to y.
@@ -437,19 +437,19 @@ macro_rules! include_offload {
 /// # What is not checked
 ///
 /// A launch is still `unsafe`. The program must ensure that pointers of the same type are not
-/// swapped, and that the memory is large enough and lives until the kernel has run. The device's
-/// image must have the kernel ([`PackImage::has_kernel`](crate::PackImage::has_kernel)).
+/// swapped, and that the memory is large enough and stays valid until the kernel has finished. The
+/// device's image must have the kernel ([`PackImage::has_kernel`](crate::PackImage::has_kernel)).
 ///
 /// Functions for kernels from sources do not compile under `#![no_implicit_prelude]`, since their
-/// error messages need the prelude. Functions for declared kernels do compile.
+/// error messages need the prelude, but functions for declared kernels do.
 #[macro_export]
 macro_rules! include_kernels {
     ($($tokens:tt)*) => { $crate::__expansion::include_kernels! { @ 5 $crate; $($tokens)* } };
 }
 
 /// Expands to the first items on systems whose linker defines symbols for the start and the end of
-/// a section. On all other systems, expands to the items after `else`. `linked_packs` needs these
-/// symbols to list the retained packs.
+/// a section, and to the items after `else` on all others. `linked_packs` needs these symbols to
+/// list the retained packs.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! if_packs_are_linked {

@@ -106,7 +106,7 @@
 //! version then remains available as a feature with its number: `cudarc-0_19`.
 //!
 //! The crate `offload-format` reads the files, and its module `target` documents the names of
-//! targets. This crate re-exports the module [`mod@select`] from there.
+//! targets. This crate re-exports its module [`mod@select`].
 #![no_std]
 // Unsafe code is allowed for three purposes: the list of packs (memory between two symbols that the
 // linker defines), kernel arguments (which can have any type), and driver calls.

@@ -3,9 +3,9 @@
 //! calls on the CPU and values of structs.
 //!
 //! These parts are macros of this crate, not code in the expansion. They name types of this crate
-//! and of `core` through `$crate`, even if the program has its own `u8`, `core` or `offload_gpu`.
-//! The user's crate compiles under `#![forbid(unsafe_code)]`, because the unsafe code is in a macro
-//! of a different crate.
+//! and of `core` through `$crate`, so the program may have its own `u8`, `core` or `offload_gpu`.
+//! The user's crate compiles under `#![forbid(unsafe_code)]`, because the unsafe code is in another
+//! crate's macro.
 //!
 //! Only expansions call these macros. The build script or the procedural macro has checked the
 //! values that they pass: symbols and libraries of a pack, and names of sections that contain plain
@@ -115,7 +115,7 @@ macro_rules! register_bundles {
             static $handle: $crate::__expansion::core::sync::atomic::AtomicPtr<*mut $crate::__expansion::core::ffi::c_void> =
                 $crate::__expansion::core::sync::atomic::AtomicPtr::new($crate::__expansion::core::ptr::null_mut());
             static $registered: $crate::__expansion::Kernels = {
-                // The address of each byte identifies a kernel. The byte's value is not used.
+                // The address of each byte identifies a kernel; its value is unused.
                 static ADDRESSES: [$crate::__expansion::core::primitive::u8; $count] = [0; $count];
                 $crate::__expansion::Kernels { names: &[$($name),*], addresses: &ADDRESSES }
             };
@@ -202,9 +202,9 @@ macro_rules! new_variable {
     };
 }
 
-/// Implements the traits of a struct that an expansion declares: those of arguments, `Default`, and
-/// those of values in buffers. `plain` marks a struct without padding and addresses, and `bytes`
-/// marks any other struct.
+/// Implements the traits of a struct that an expansion declares: the argument traits, `Default`,
+/// and the buffer traits. `plain` marks a struct without padding and addresses, and `bytes` marks
+/// any other struct.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! impl_record {
@@ -242,7 +242,7 @@ macro_rules! override_field {
     }};
 }
 
-/// Implements the traits of values in buffers for a struct that an expansion declares.
+/// Implements the buffer traits for a struct that an expansion declares.
 #[cfg(feature = "run")]
 #[doc(hidden)]
 #[macro_export]
@@ -264,13 +264,13 @@ macro_rules! impl_buffer_item {
     };
 }
 
-/// Implements the traits of values in cudarc's buffers.
+/// Implements the traits for values in cudarc's buffers.
 #[cfg(feature = "cudarc")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! impl_item_of_cudarc {
     ($record:ident) => {
-        // SAFETY: the value is plain data, with the layout that kernels have.
+        // SAFETY: the value is plain data, with the same layout as in kernels.
         unsafe impl $crate::__expansion::cudarc::DeviceRepr for $record {}
         // SAFETY: zeros are valid numbers.
         unsafe impl $crate::__expansion::cudarc::ValidAsZeroBits for $record {}

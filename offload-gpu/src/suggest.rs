@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 /// Returns at most `most` names that differ in at most a third of their characters, the closest
-/// first. Equally close names are in the order of `names`; each name occurs once.
+/// first. Equally close names keep the order of `names`; each name occurs once.
 pub(crate) fn nearest<'a>(
     meant: &str,
     names: impl IntoIterator<Item = &'a str>,
@@ -28,8 +28,7 @@ pub(crate) fn nearest<'a>(
 #[inline]
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
-    // For each prefix of `to`, the number of changes that turn the characters of `from` read so far
-    // into that prefix.
+    // For each prefix of `to`, how many changes turn the characters of `from` read so far into it.
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (at, have) in from.chars().enumerate() {
         let mut before = row[0];

@@ -77,8 +77,8 @@ fn unsupported<F: Form>(pack: &KernelPack<F>, devices: &[DeviceInfo]) -> Option<
     ))
 }
 
-/// Whether the pack has only this module, with the pack's name: then messages need not name the
-/// module.
+/// Whether this is the pack's only module and has the pack's name, so that messages need not name
+/// it.
 fn is_only<F: Form>(pack: &KernelPack<F>, module: &Module<'_, F>) -> bool {
     pack.modules().len() == 1 && pack.name() == module.name()
 }

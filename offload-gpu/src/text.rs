@@ -1,5 +1,5 @@
-//! Replacements for functions of the standard library, for which rustc would compile much more code
-//! in each program.
+//! Replacements for standard library functions, for which rustc would compile much more code in
+//! each program.
 
 use alloc::string::String;
 

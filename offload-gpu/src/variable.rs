@@ -6,8 +6,8 @@ use core::marker::PhantomData;
 
 /// A variable of a module, in the memory of each device that the module is loaded on.
 /// [`include_kernels!`](crate::include_kernels) declares a constant of this type for each
-/// `__constant__` and `__device__` variable of the sources. The constant has the variable's name in
-/// upper case.
+/// `__constant__` and `__device__` variable of the sources, named like the variable, but in upper
+/// case.
 ///
 /// `T` is the variable's type, such as `[f32; 256]`, and `Item` is the type of its items, `f32`.
 /// With the `run` feature, host code reads and writes the variable:
@@ -80,7 +80,7 @@ impl<T, Item, F: Form> fmt::Debug for Variable<'_, T, Item, F> {
     }
 }
 
-/// A variable `Name` that host code cannot access, for the reason `Why`: calls of its methods do
+/// A variable `Name` that host code cannot access, for the reason `Why`: calling its methods does
 /// not compile. Only macro expansions use it.
 ///
 /// Source: the C++ standard, [basic.link], for variables with internal linkage.

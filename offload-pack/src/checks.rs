@@ -24,7 +24,7 @@ pub mod variables {
     pub const LOG: &str = "OFFLOAD_CPU_LOG";
     /// The [`Order`](super::Order) of blocks and threads.
     pub const ORDER: &str = "OFFLOAD_CPU_ORDER";
-    /// The number of seconds after which a launch that is still running ends the program.
+    /// How many seconds a launch may run before it ends the program.
     pub const TIME_LIMIT: &str = "OFFLOAD_CPU_TIME_LIMIT";
 }
 
@@ -36,7 +36,7 @@ pub enum Check {
     /// Finds accesses to memory that does not belong to the kernel. Uses AddressSanitizer, and
     /// UndefinedBehaviorSanitizer's checks of indices and alignment.
     Memory,
-    /// Finds accesses to the same memory without a defined order. Uses ThreadSanitizer.
+    /// Finds unordered accesses to the same memory. Uses ThreadSanitizer.
     Races,
     /// Finds undefined behaviour of the source language. Uses UndefinedBehaviorSanitizer.
     Undefined,
@@ -48,8 +48,8 @@ impl Check {
     const EACH: &'static [Self] =
         &[Self::Memory, Self::Races, Self::Undefined, Self::MemoryAndUndefined];
 
-    /// The checks of the two images for `all`. There are two images because ThreadSanitizer and
-    /// AddressSanitizer cannot be in the same image.
+    /// The checks of the two images for `all`: ThreadSanitizer and AddressSanitizer cannot be in
+    /// the same image.
     const ALL: &'static [Self] = &[Self::MemoryAndUndefined, Self::Races];
 
     /// Returns the check's name in variables and arguments.
@@ -88,7 +88,7 @@ impl Check {
         }
     }
 
-    /// Returns the check that includes this check in one of the two images for `all`.
+    /// Returns which of the two checks for `all` includes this check.
     pub fn of_image(self) -> Self {
         if self == Self::Races { Self::Races } else { Self::MemoryAndUndefined }
     }
@@ -178,7 +178,7 @@ fn sized(bytes: &[u8]) -> Option<&[u8]> {
     bytes.get(..usize::try_from(u64::from_le_bytes(*size)).ok()?)
 }
 
-/// The order in which the blocks of a grid run, and the threads of a block between two barriers.
+/// The order in which a grid's blocks run, and a block's threads between two barriers.
 ///
 /// Source: `offload/order.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,10 +4,10 @@
 //!
 //! | module | contains |
 //! |---|---|
-//! | [`signature`] | the arguments of a kernel's launches, as Rust types |
+//! | [`signature`] | a kernel's launch arguments, as Rust types |
 //! | [`pack_index`] | the file that describes a build script's pack to `include_offload!` |
 //! | [`checks`] | checks of kernels on the CPU: the checks' names, their environment variables, and the description in an image |
-//! | [`expansion`] | functions for the kernels of a pack, as Rust code |
+//! | [`expansion`] | Rust code with a function for each kernel of a pack |
 //!
 //! | feature | adds |
 //! |---|---|

@@ -28,18 +28,17 @@
 //!
 //! The images of a module follow its `module` line. In a pack of bundles, a line `bundle` with the
 //! bundle's offset in bytes precedes the images. In a compressed pack, a line `stream` precedes the
-//! images. It contains the offset and size in bytes of the module's stream, the decompressed size,
-//! and `zstd` or `zlib`. Offsets of images then count from the start of the decompressed stream. An
+//! images, with the offset and size in bytes of the module's stream, the decompressed size, and
+//! `zstd` or `zlib`. Image offsets are then relative to the start of the decompressed stream. An
 //! `image` line contains the target, the offset and size in bytes in the pack, the origin, and the
 //! kind with its details. The image's kernels follow, or the line `kernels unknown`. In names of
 //! kernels, a backslash, TAB and line ends are written `\\`, `\t`, `\n` and `\r`. A kernel's name
-//! is followed by the limits of its launches, and the offset, size in bytes and type of each
-//! argument. The index contains only the limits and arguments that the image contains. The
-//! signatures of a module's kernels follow its images, in the text form that the Rust module
-//! `signature` defines. If the build could not read the signatures, a line `signatures-unknown`
-//! with the reason replaces them. If the pack was not built, the line `absent` with the reason
-//! follows `name`. Then come the line `compressed`, if the pack would be compressed, and the pack's
-//! modules without images.
+//! is followed by its launch limits, and the offset, size in bytes and type of each argument, as
+//! far as the image contains them. The signatures of a module's kernels follow its images, in the
+//! text form that the Rust module `signature` defines. If the build could not read the signatures,
+//! a line `signatures-unknown` with the reason replaces them. If the pack was not built, the line
+//! `absent` with the reason follows `name`. Then come the line `compressed`, if the pack would be
+//! compressed, and the pack's modules without images.
 
 mod interface;
 mod kernel;
@@ -68,8 +67,8 @@ use offload_format::section::DeviceSection;
 
 const KERNELS_UNKNOWN: &str = "kernels unknown";
 const COMPRESSED: &str = "compressed";
-/// The version of the index's format. Build script, macro and `offload-gpu` must use the same
-/// version.
+/// The version of the index format, which must be the same in the build script, the macro and
+/// `offload-gpu`.
 const VERSION: u32 = 10;
 const FIRST_WORD: &str = "offload-pack ";
 
@@ -82,9 +81,9 @@ pub struct PackIndex {
     pub library: String,
     /// The size of the library in bytes.
     pub library_size: u64,
-    /// The offset in bytes of the pack from the start of the library.
+    /// The pack's offset in bytes from the start of the library.
     pub library_offset: u64,
-    /// The symbol whose bytes are the pack.
+    /// The symbol of the pack's bytes.
     pub symbol: String,
     /// The section that the pack is linked into.
     pub section: DeviceSection,
@@ -191,8 +190,7 @@ pub struct IndexImage {
 pub enum Origin {
     /// Compiled by this build.
     Compiled,
-    /// Taken from the package's prebuilt set. The inputs listed there match the inputs of this
-    /// build.
+    /// Taken from the package's prebuilt set, whose listed inputs match the inputs of this build.
     Prebuilt,
     /// Taken from a file that build.rs lists, or that the program embeds by its path.
     Supplied,

@@ -13,8 +13,8 @@ use syn::buffer::TokenBuffer;
 use syn::ext::IdentExt;
 use syn::{Error, Result};
 
-/// Returns the kernels that the program declares in a module, and the items in the program's scope
-/// that the kernels' code uses.
+/// Returns the kernels that the program declares in a module, and the items that their code needs
+/// in the program's scope.
 ///
 /// Returns an error if no image contains a declared kernel, or if the number of arguments in an
 /// image differs from the declaration.

@@ -14,7 +14,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{Error, Result};
 
-/// The pack for which functions are declared.
+/// The pack whose kernels get functions.
 pub(crate) struct Pack<'a> {
     pub(crate) name: &'a str,
     pub(crate) modules: &'a [IndexModule],

@@ -33,8 +33,7 @@ use syn::LitStr;
 /// Reads the file at the path that the user wrote, and returns the expression that embeds it.
 pub(crate) fn embedded(path: &LitStr, options: &Options) -> syn::Result<Embedded> {
     // A path is relative to the source file that contains the path's literal. The span of this
-    // macro's call does not help: it is in a file of the crate `offload-gpu`, not in the user's
-    // file.
+    // macro's call does not help: it is in a file of the crate `offload-gpu`, not in the user's.
     let source = path.span().unwrap().local_file();
     let file = read(&path.value(), source, options.retain.is_some());
     let file = file.map_err(|error| syn::Error::new(path.span(), error))?;
@@ -114,7 +113,7 @@ fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Result<File, 
         }
     };
     let (size, is_ptx) = (bytes.len() as u64, ImageKind::of(&bytes).is_ptx());
-    // clang writes PTX into files with the extension `.s`. Such a file can be embedded.
+    // clang writes PTX into files with the extension `.s`, which can be embedded.
     if is_source && !is_ptx {
         return Err(Error::Source(path));
     }
@@ -128,8 +127,8 @@ fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Result<File, 
     Ok(File { path, name, size, kind, is_ptx, modules, closed, unique_symbol })
 }
 
-/// Resolves a path, and returns advice in case the file is missing. The path is absolute, is
-/// relative to the source file that calls the macro, or starts with a variable that Cargo sets.
+/// Resolves a path, and returns advice in case the file is missing. The path is absolute, relative
+/// to the source file that calls the macro, or starts with a variable that Cargo sets.
 fn place(path: &str, source: Option<PathBuf>) -> Result<(PathBuf, &'static str), Error> {
     if let Some(rest) = path.strip_prefix('$') {
         let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));

@@ -1,4 +1,4 @@
-//! Checks the names of sections that users choose.
+//! Checks section names that users choose.
 //!
 //! The expansion puts a file into the user's section even in a crate with `forbid(unsafe_code)`, so
 //! no linker, loader or runtime may interpret the section. For example, functions in `.init_array`

@@ -6,8 +6,8 @@ use core::any::TypeId;
 #[cfg(feature = "half")]
 use half::{bf16, f16};
 
-/// A type in device memory that a program may represent by `T`. Either both types are the same, or
-/// they have the same representation.
+/// A type in device memory that a program may represent by `T`, which is the same type or has the
+/// same representation.
 ///
 /// | for a kernel's pointer to | pointers to and buffers of these types are also accepted |
 /// |---|---|
@@ -18,8 +18,8 @@ use half::{bf16, f16};
 ///
 /// For such a pointer, the compiler cannot infer the type of `ptr::null()`, so pass `None` instead.
 ///
-/// Programs cannot implement this trait. To use a type of the program for a kernel's struct, name
-/// the type in [`include_kernels!`](crate::include_kernels), which compares the fields:
+/// Programs cannot implement this trait. To use your own type for a kernel's struct, name the type
+/// in [`include_kernels!`](crate::include_kernels), which compares the fields:
 ///
 /// ```compile_fail,E0277
 /// struct Half(u16);

@@ -24,8 +24,8 @@ use core::ptr;
 /// | `T *` | `*mut T`, a mutable reference to a [`DeviceBuffer`] of `T`, `None` for null |
 /// | `const void *`, `void *` | the same as for `const T *` and `T *`, for any `T` |
 ///
-/// For a pointer to `T`, pointers to the types that are [`Alike`] are also accepted. A C++
-/// reference is passed as a pointer.
+/// For a pointer to `T`, pointers to [`Alike`] types are also accepted. A C++ reference is passed
+/// as a pointer.
 #[diagnostic::on_unimplemented(
     message = "the kernel's parameter is `{T}`: `{Self}` cannot be passed",
     label = "`{T}` is needed here",
@@ -33,7 +33,7 @@ use core::ptr;
 )]
 pub trait Argument<T>: Passed {}
 
-/// An argument that is converted to the value for the kernel. Only macro expansions use it.
+/// Converts an argument to the value for the kernel. Only macro expansions use it.
 #[doc(hidden)]
 pub trait Passed {
     /// The type whose bytes are the argument's bytes.
@@ -126,8 +126,8 @@ impl<T> Stored for *mut T {
     }
 }
 
-/// A pointer from an `Option`, which may be null. The pointer is accepted only for pointers to
-/// exactly this type.
+/// A pointer from an `Option`, which may be null. It is accepted only for parameters of exactly
+/// this pointer type.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 #[repr(transparent)]
@@ -200,8 +200,8 @@ pub trait DeviceBuffer {
     /// Returns the address of the buffer's first element in device memory.
     fn device_address(&self) -> *const Self::Item;
 
-    /// Returns the device of the memory, if the type knows it. A launch on a different device is
-    /// then an error. A type that wraps a buffer forwards this call. Needs the `run` feature.
+    /// Returns the memory's device, if the type knows it, so that a launch on a different device is
+    /// an error. A type that wraps a buffer forwards this call. Needs the `run` feature.
     #[cfg(feature = "run")]
     fn device_id(&self) -> DeviceId {
         DeviceId::UNKNOWN

@@ -74,8 +74,8 @@ impl<const N: usize> Layout<N> {
     }
 }
 
-/// Returns the message for the first difference between the declaration and the record in the
-/// image, if there is one.
+/// Returns a message about the first difference between the declaration and the image's record, if
+/// there is one.
 #[inline]
 const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Message> {
     let ParameterLayout { name, size, align, end, kind } = declaration.layout;

@@ -1,10 +1,10 @@
 //! cudarc buffers as arguments, with the `cudarc` feature.
 //!
-//! cudarc orders the work of its streams by two events of each buffer: the last read and the last
-//! write. Before a stream uses a buffer, it waits for these events. When the use ends, cudarc's
-//! guard is dropped, and records a new event. A guard is bound to one stream, but the stream of a
-//! call is not known before the launch. Therefore, the buffer's own stream waits when the call is
-//! created. In place of the guard, the launch records the event, on the launch's own stream.
+//! cudarc orders work on different streams by two events of each buffer: the last read and the last
+//! write. Before a stream uses a buffer, it waits for these events; after the use, dropping
+//! cudarc's guard records a new event. A guard is bound to one stream, but a call's stream is not
+//! known before the launch. Therefore, the buffer's own stream waits when the call is created, and
+//! the launch, in place of the guard, records the event on the launch's own stream.
 
 use super::argument::DeviceBuffer;
 use super::devices::DeviceId;

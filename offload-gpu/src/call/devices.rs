@@ -41,9 +41,9 @@ impl fmt::Display for DeviceId {
     }
 }
 
-/// The first buffer of a call, and the next buffer that is on a different device, each with the
-/// number of its argument. A launch uses one device, as in CUDA and HIP, so these two buffers are
-/// enough to find an error.
+/// The first buffer of a call, and the next buffer on a different device, each with the number of
+/// its argument. A launch uses one device, as in CUDA and HIP, so two buffers are enough to find an
+/// error.
 #[derive(Debug, Clone, Copy)]
 pub struct BufferDevices {
     first: (usize, DeviceId),

@@ -1,4 +1,4 @@
-//! Calls of kernels with checked parameters, which the functions of `include_kernels!` return.
+//! Kernel calls with checked parameters, returned by the functions of `include_kernels!`.
 
 mod alike;
 mod argument;
@@ -57,9 +57,9 @@ use core::ptr;
 ///
 /// The compiler has checked the number and types of the arguments. A launch is still `unsafe`: the
 /// caller must ensure that pointers of the same type are not swapped, and that the memory is large
-/// enough and lives until the kernel has run.
+/// enough and stays valid until the kernel has finished.
 ///
-/// `HAS_BUFFER` is false if the images have the arguments at different offsets. In that case, no
+/// `HAS_BUFFER` is false if the offsets of the arguments differ between images, so that no
 /// [`buffer`](Call::buffer) fits all images.
 #[derive(Clone, Copy)]
 pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_BUFFER: bool = true>
@@ -204,9 +204,8 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// has corresponding constants. As in the images, each argument is at the next multiple of its
     /// alignment.
     ///
-    /// If some images have the arguments at different offsets, a call of this method does not
-    /// compile; use [`pointers`](Call::pointers), which fits all images. The offsets may differ
-    /// for:
+    /// If the offsets of the arguments differ between images, calling this method does not compile;
+    /// use [`pointers`](Call::pointers), which fits all images. The offsets may differ for:
     ///
     /// | vendor and argument | alignment in images |
     /// |---|---|

@@ -145,8 +145,7 @@ struct Difference {
     at: usize,
 }
 
-/// The maximum number of an array's structs to compare. Later structs usually repeat the first
-/// ones.
+/// The maximum number of structs of an array to compare: later ones usually repeat the first ones.
 const MOST_ITEMS: usize = 64;
 
 /// Returns the first number in a program's type that differs from the record. `at` is the offset at
@@ -279,7 +278,7 @@ const ALIKE: [(&str, &str); 15] = [
     ("F8E5M2", "u8"),
     ("F8E4M3Fnuz", "u8"),
     ("F8E5M2Fnuz", "u8"),
-    // A `char` is usually part of a text.
+    // A `char` is usually part of a string.
     ("i8", "u8"),
     ("isize", "i64"),
     ("i64", "isize"),

@@ -103,7 +103,7 @@ pub(super) enum ParameterKind {
     Float,
     /// An integer or `bool`.
     Integer,
-    /// A number of 8 or 16 bits that programs represent by its bits.
+    /// An 8- or 16-bit number that programs represent by its bits.
     Bits,
     /// An integer with named values.
     Enum,
@@ -150,7 +150,7 @@ impl ParameterLayout {
         Self::of::<T>(name, ParameterKind::Bits)
     }
 
-    /// Returns the layout of a vector of numbers that have the layout `number`.
+    /// Returns the layout of a vector whose elements have the layout `number`.
     pub(crate) const fn of_vector<T>(name: &'static str, number: &'static Self) -> Self {
         Self::of::<T>(name, ParameterKind::Array(number))
     }

@@ -34,8 +34,8 @@ impl Decompressed {
     }
 
     /// Returns the start of the image, for `cuModuleLoadData` and `hipModuleLoadData`. The pointer
-    /// is valid as long as this value exists. The image is aligned to at least 8 bytes, and a NUL
-    /// follows it.
+    /// is valid as long as this value exists. The image is aligned to at least 8 bytes and followed
+    /// by a NUL.
     pub fn as_ptr(&self) -> *const c_void {
         match &self.0 {
             Bytes::InPack { pack, start, .. } => pack.as_ptr().wrapping_add(*start).cast(),
@@ -57,9 +57,9 @@ impl<F: Form> PackImage<F> {
     }
 
     /// Returns the image's bytes, for compressed and plain packs. In a compressed pack, the call
-    /// also decompresses the bytes before the image in its module, and discards them. It does not
-    /// decompress the bytes after the image, nor other modules. The result is not cached: each call
-    /// decompresses again.
+    /// also decompresses the bytes before the image in its module, and discards them. It
+    /// decompresses neither the bytes after the image nor other modules. The result is not cached:
+    /// each call decompresses again.
     ///
     /// Returns an error if the pack needs the feature `zstd` or `zlib` and the crate lacks it, if
     /// there is not enough memory, or if the stream is damaged.
@@ -103,8 +103,8 @@ impl<F: Form> PackImage<F> {
         let IndexStream { offset, size, inflated_size, method } = *stream;
         // `ModuleRecord::problem` has checked the range.
         let input = &self.pack[offset as usize..][..size as usize];
-        // Limit the decoder to the recorded decompressed size, at least 1 MiB, since offload-build
-        // wrote the pack.
+        // Limit the decoder to the recorded decompressed size, but to no less than 1 MiB:
+        // offload-build wrote the pack, so its sizes can be trusted.
         let limit = inflated_size.max(1 << 20);
         let mut content = Decompressor::new(method, input, limit, WHAT, offset)?;
         let skipped = content.skip(self.record.offset as u64)?;

@@ -2,9 +2,9 @@
 //! disk at run time. The macro's expansion reads the files, since this crate works without `std`;
 //! this module interprets their contents.
 //!
-//! The index contains the library's name, which includes a hash of the pack's content. An index and
-//! its library therefore always belong to the same build. The program also contains the index from
-//! its own compilation. The program compares the types of kernels and variables in the two indexes.
+//! The index contains the library's name, which includes a hash of the pack's content, so an index
+//! and its library always belong to the same build. The program also contains the index from its
+//! own compilation, and compares the types of kernels and variables in the two indexes.
 //! `cargo check` runs the build script in a different folder, so only `cargo build` changes the
 //! pack that programs read.
 //!
@@ -32,7 +32,7 @@ fn unread(why: &str, advice: &str) -> String {
     )
 }
 
-/// A function that reads a file, or returns the reason why it cannot read the file.
+/// A function that reads a file, or returns the reason why it cannot.
 pub type Read = fn(&str) -> Result<Vec<u8>, String>;
 
 /// Loads the current pack with this name from `folder`. The bytes stay in memory until the program

@@ -1,6 +1,6 @@
-//! Types for plain and compressed packs. With these types, the compiler rejects calls of `bytes` on
-//! images that must be decompressed first. If build.rs starts to compress a pack, the compiler
-//! reports a type error at each `static` that embeds the pack.
+//! Types for plain and compressed packs. They let the compiler reject calls to `bytes` on images
+//! that must be decompressed first. If build.rs starts to compress a pack, the compiler reports a
+//! type error at each `static` that embeds the pack.
 
 use core::fmt::Debug;
 

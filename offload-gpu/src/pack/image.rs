@@ -101,8 +101,8 @@ impl PackImage<Plain> {
         self.in_pack()
     }
 
-    /// Returns the start of the image, for `cuModuleLoadData` and `hipModuleLoadData`. A NUL
-    /// follows PTX, and code objects are aligned to at least 8 bytes.
+    /// Returns the start of the image, for `cuModuleLoadData` and `hipModuleLoadData`. PTX is
+    /// NUL-terminated, and code objects are aligned to at least 8 bytes.
     pub fn as_ptr(&self) -> *const c_void {
         // The pointer is derived from the pack, not from the image's slice, because the NUL after
         // PTX is outside that slice.

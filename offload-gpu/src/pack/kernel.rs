@@ -29,8 +29,8 @@ impl<'pack, F: Form> Kernel<'pack, F> {
         self.module
     }
 
-    /// Returns the kernel's address for calls of HIP's runtime such as `hipLaunchKernel`, if the
-    /// pack is embedded with `register`.
+    /// Returns the kernel's address for HIP runtime calls such as `hipLaunchKernel`, if the pack is
+    /// embedded with `register`.
     pub fn host_function(&self) -> Option<*const c_void> {
         self.module.record.registered?.address(self.name)
     }

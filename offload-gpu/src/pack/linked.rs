@@ -1,11 +1,11 @@
-//! The list of the packs that this program retains. The linker joins the entries of all crates in
-//! the section `offload_packs_1`. The first field of an entry is the entry's size, a multiple of 8.
-//! Since the section's name is a C identifier, the linker defines symbols for the section's start
-//! and end. The number in the name is the version of the entries' layout, because a program may
-//! contain several versions of this crate.
+//! The list of packs that this program retains. The linker concatenates all crates' entries in the
+//! section `offload_packs_1`. An entry's first field is its size, a multiple of 8. Since the
+//! section's name is a C identifier, the linker defines symbols for the section's start and end.
+//! The number in the name is the version of the entry layout, because a program may contain several
+//! versions of this crate.
 //!
-//! Only packs with `retain` are listed, because the linker keeps each listed pack in the program.
-//! GNU ld does this as soon as any code reads the list, and mold 1.10 does it always.
+//! Only packs with `retain` are listed, because the linker keeps each listed pack in the program:
+//! GNU ld as soon as any code reads the list, and mold 1.10 always.
 //!
 //! This module contains unsafe code to read the memory between two symbols that the linker defines.
 
@@ -44,8 +44,8 @@ impl fmt::Debug for LinkedPack {
 /// The offset in bytes of the name in an entry.
 const NAME_OFFSET: usize = 32;
 
-/// An entry of the list, for the macro's expansion. `NAME` is the space for the name in bytes, a
-/// multiple of 8; zeros follow a shorter name.
+/// An entry of the list, for the macro's expansion. `NAME` is how many bytes store the name, a
+/// multiple of 8; a shorter name is padded with zeros.
 #[doc(hidden)]
 #[derive(Debug)]
 #[repr(C)]

@@ -111,7 +111,7 @@ impl Message {
         self
     }
 
-    /// Adds "none" to a list without names.
+    /// Adds "none" if the list is empty.
     #[inline]
     pub(crate) const fn or_none(self) -> Self {
         if self.listed == 0 { self.add("none") } else { self }

@@ -78,9 +78,9 @@ pub struct KernelPack<F: Form = Plain> {
 enum Content<F: Form> {
     /// The pack is in the program.
     Linked,
-    /// The pack was not built, for this reason: its modules have no images.
+    /// The pack was not built, so its modules have no images; the string is the reason.
     NotBuilt(&'static str),
-    /// The images of the pack are unknown, for this reason.
+    /// The pack's images are unknown; the string is the reason.
     Opaque(&'static str),
     /// The pack is read from disk on first use. The table of modules is from the program's
     /// compilation.
@@ -172,8 +172,8 @@ impl<F: Form> KernelPack<F> {
         self.name
     }
 
-    /// Returns the name of the section that contains the pack in ELF programs. For an image without
-    /// a container that was embedded by its path, the section is `.rodata`.
+    /// Returns the name of the section that contains the pack in ELF programs. The section is
+    /// `.rodata` for an image that is embedded by its path and is not in a container.
     pub const fn section(&self) -> &'static str {
         self.section
     }
@@ -227,7 +227,7 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// Returns the module of this name. In a `const` or `static`, an unknown name is a compile
+    /// Returns the module with this name. In a `const` or `static`, an unknown name is a compile
     /// error.
     ///
     /// # Panics
@@ -250,8 +250,8 @@ impl<F: Form> KernelPack<F> {
         panic!("{}", message.list_modules(self.modules).or_none().as_str())
     }
 
-    /// Returns the kernel of this name. At least one image of the pack must have the kernel; if the
-    /// pack has several modules, exactly one must have it. In a `const` or `static`, an unknown
+    /// Returns the kernel with this name. At least one image of the pack must have the kernel; if
+    /// the pack has several modules, exactly one of them must. In a `const` or `static`, an unknown
     /// name is a compile error that lists the kernels:
     ///
     /// ```
@@ -278,7 +278,7 @@ impl<F: Form> KernelPack<F> {
     /// ```
     ///
     /// Use the name in the images: for C++ kernels that are not `extern "C"`, the mangled name.
-    /// Images for the CPU do not list their kernels. A name that no image lists is accepted as a
+    /// Images for the CPU do not list their kernels, so a name that no image lists is accepted as a
     /// kernel of the first module whose images list no kernels. Without such a module, the kernel
     /// belongs to the first module without images, as in a pack that was not built.
     /// [`Module::kernel`] returns a kernel of one module.
@@ -337,7 +337,7 @@ impl<F: Form> KernelPack<F> {
         }
     }
 
-    /// Returns the module of this name, if there is one.
+    /// Returns the module with this name, if there is one.
     pub fn find_module(&self, name: &str) -> Option<Module<'_, F>> {
         self.modules().find(|module| module.name() == name)
     }

@@ -30,7 +30,7 @@ impl ModuleRecord {
         Self { name, images, stream: None, registered: None }
     }
 
-    /// Returns the first fault of the module in a pack of `size` bytes, if there is any.
+    /// Returns the module's first fault in a pack of `size` bytes, if there is any.
     #[inline]
     const fn problem(&self, size: usize) -> Option<&'static str> {
         let size = size as u64;
@@ -56,7 +56,7 @@ impl ModuleRecord {
 }
 
 /// Returns the first fault of the modules in a pack of `size` bytes, if there is any.
-/// `may_be_compressed` is whether the pack's type allows streams.
+/// `may_be_compressed` states whether the pack's type allows streams.
 #[inline]
 pub(super) const fn problem(
     modules: &[ModuleRecord],
@@ -120,8 +120,8 @@ pub struct ImageRecord {
     pub size: usize,
     /// The origin of the image: compiled, prebuilt, or supplied.
     pub origin: Origin,
-    /// The names of its kernels in alphabetical order; names of C++ kernels are mangled. `None` if
-    /// they are unknown, as in images for the CPU.
+    /// The names of the image's kernels in alphabetical order; C++ names are mangled. `None` if the
+    /// names are unknown, as in images for the CPU.
     pub kernels: Option<&'static [&'static str]>,
     /// The launch limits of the kernels, in the order of `kernels`; empty if they are unknown.
     pub limits: &'static [Limits],

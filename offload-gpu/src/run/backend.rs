@@ -1,4 +1,4 @@
-//! The operations of a device, which `cuda`, `hip`, `opencl` and `cpu` implement.
+//! Device operations, implemented by `cuda`, `hip`, `opencl` and `cpu`.
 
 use super::error::Result;
 use super::launch::Launch;
@@ -17,12 +17,12 @@ unsafe impl Send for Handle {}
 // SAFETY: as above.
 unsafe impl Sync for Handle {}
 
-/// The bytes of an image, in the form that drivers need.
+/// An image's bytes, in the form that drivers expect.
 pub(super) struct LoadableImage<'a> {
-    /// The address of the image's first byte, aligned to 8. A NUL follows PTX.
+    /// The address of the image's first byte, aligned to 8. PTX is NUL-terminated.
     pub(super) start: *const c_void,
     pub(super) bytes: &'a [u8],
-    /// The target and the kind of the image, for messages: `sm_90 cubin`.
+    /// The image's target and kind, for messages: `sm_90 cubin`.
     pub(super) name: String,
 }
 
@@ -32,13 +32,13 @@ pub(super) struct Place {
     pub(super) start: Handle,
     /// The size in bytes.
     pub(super) size: usize,
-    /// Whether the variable may be smaller than `size`: in images for the CPU, a sanitizer adds
-    /// bytes.
+    /// Whether the variable may be smaller than `size`, because a sanitizer padded it in an image
+    /// for the CPU.
     pub(super) may_be_smaller: bool,
 }
 
 impl Place {
-    /// Returns the address of a byte of the variable.
+    /// Returns the address at this byte offset in the variable.
     pub(super) fn at(&self, offset: usize) -> Handle {
         Handle(self.start.0.wrapping_byte_add(offset))
     }
@@ -62,7 +62,7 @@ pub(super) struct Arguments<'a> {
     pub(super) events: &'a [Option<BufferEvent>],
 }
 
-/// The operations of a driver in one context on a device.
+/// A driver's operations in one context on a device.
 pub(super) trait Backend: Send + Sync {
     /// Loads an image, and returns the handle of its module.
     fn load(&self, image: &LoadableImage<'_>) -> Result<Handle>;
@@ -71,18 +71,18 @@ pub(super) trait Backend: Send + Sync {
     /// them.
     fn unload(&self, module: Handle);
 
-    /// Returns the driver's handle of a module. This is the result of [`Backend::load`], or a CUDA
-    /// library's module in this context.
+    /// Returns the driver's handle of a module: by default, the result of [`Backend::load`]; for a
+    /// CUDA library, its module in this context.
     fn raw_module(&self, module: Handle) -> Result<Handle> {
         Ok(module)
     }
 
-    /// Returns the driver's handle of a kernel, from the result of [`Backend::function`].
+    /// Converts a result of [`Backend::function`] to the driver's handle of the kernel.
     fn raw_function(&self, function: Handle) -> Handle {
         function
     }
 
-    /// Returns the handle of the kernel of this name in a loaded module.
+    /// Returns the handle of the kernel with this name in a loaded module.
     fn function(&self, module: Handle, name: &CStr) -> Result<Handle>;
 
     /// Returns the location of the variable with this name in a loaded module. `attempted`
@@ -102,8 +102,8 @@ pub(super) trait Backend: Send + Sync {
     /// Starts a kernel.
     ///
     /// # Safety
-    /// The arguments and the launch must fit the kernel. Memory behind pointers must live until the
-    /// kernel has run.
+    /// The arguments and the launch must fit the kernel. Memory behind pointers must stay valid
+    /// until the kernel has finished.
     unsafe fn launch(
         &self,
         function: Handle,
@@ -133,6 +133,6 @@ pub(super) trait Backend: Send + Sync {
     /// Both `to` and `from` have at least `size` bytes.
     unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()>;
 
-    /// Waits until all work that was started on the device has ended.
+    /// Waits for all work started on the device to finish.
     fn synchronize(&self) -> Result<()>;
 }

@@ -17,10 +17,9 @@ use core::{ptr, slice};
 /// the structs of [`include_kernels!`](crate::include_kernels). Dropping the buffer frees the
 /// memory on its device.
 ///
-/// Pass a reference to a buffer for a pointer of a kernel: `&x` if the kernel only reads, `&mut y`
-/// if it writes. A launch on a different device is an error. If the program has made the memory
-/// accessible to that device, pass [`device_address`](DeviceBuffer::device_address) instead of the
-/// buffer.
+/// For a kernel's pointer parameter, pass a reference to a buffer: `&x` if the kernel only reads,
+/// `&mut y` if it writes. A launch on a different device is an error. If the program has made the
+/// memory accessible to that device, pass [`device_address`](DeviceBuffer::device_address) instead.
 ///
 /// ```
 /// use offload_gpu::run::Device;
@@ -43,12 +42,12 @@ pub struct Buffer<T: BufferItem> {
     of: PhantomData<T>,
 }
 
-/// A type whose values may be in a [`Buffer`].
+/// A type that a [`Buffer`] can hold.
 ///
 /// All [`Pod`] types qualify: numbers, arrays of numbers, and structs without padding that derive
 /// `Pod`. So do the structs that [`include_kernels!`](crate::include_kernels) declares, even with
-/// padding or addresses. A buffer copies all bytes of a value, including padding, whose bytes have
-/// no defined value after a copy.
+/// padding or addresses. A buffer copies all bytes of a value; padding bytes have no defined value
+/// after a copy.
 ///
 /// # Safety
 /// Any initialized bytes are a valid value of the type, including zeros and bytes that a kernel
@@ -74,7 +73,7 @@ impl Device {
         Ok(buffer)
     }
 
-    /// Allocates memory on this device for `len` values, with all bytes 0.
+    /// Allocates zeroed memory on this device for `len` values.
     ///
     /// Returns an error if the device does not have enough memory, or if the device fails.
     pub fn zeros<T: BufferItem>(&self, len: usize) -> Result<Buffer<T>> {
@@ -115,12 +114,12 @@ impl<T: BufferItem> Buffer<T> {
         self.len
     }
 
-    /// Whether the buffer has no values.
+    /// Whether the buffer is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Returns the device that the memory is on.
+    /// Returns the buffer's device.
     pub fn device(&self) -> &Device {
         &self.device
     }
@@ -133,17 +132,17 @@ impl<T: BufferItem> Buffer<T> {
     /// Panics if the number of values differs from the buffer's length.
     pub fn upload(&mut self, values: &[T]) -> Result<()> {
         assert_eq!(values.len(), self.len, "the number of values differs from the buffer's length");
-        // SAFETY: the values have as many bytes as the buffer.
+        // SAFETY: `values` is as large as the buffer, as just asserted.
         unsafe { self.upload_from(values.as_ptr().cast()) }
     }
 
     /// Copies the buffer's bytes from this address.
     ///
     /// # Safety
-    /// At least as many bytes as the buffer has are readable at `from`.
+    /// `from` is valid for reads of as many bytes as the buffer has.
     unsafe fn upload_from(&mut self, from: *const MaybeUninit<u8>) -> Result<()> {
         let Some(memory) = self.memory else { return Ok(()) };
-        // SAFETY: the caller guarantees the bytes. Padding need not be initialized.
+        // SAFETY: the caller guarantees that the bytes are readable. Padding may be uninitialized.
         let copied = unsafe {
             let bytes = slice::from_raw_parts(from, self.len * size_of::<T>());
             self.device.0.backend.upload(memory, bytes)
@@ -159,18 +158,18 @@ impl<T: BufferItem> Buffer<T> {
     /// Panics if the length of `into` differs from the buffer's length.
     pub fn download(&self, into: &mut [T]) -> Result<()> {
         assert_eq!(into.len(), self.len, "the number of values differs from the buffer's length");
-        // SAFETY: the values have as many bytes as the buffer. Any bytes are valid values.
+        // SAFETY: `into` is as large as the buffer, as just asserted. Any bytes are valid values.
         unsafe { self.download_to(into.as_mut_ptr()) }
     }
 
     /// Copies all values to this address.
     ///
     /// # Safety
-    /// At `into`, there is space for as many values as the buffer has.
+    /// `into` is valid for writes of as many values as the buffer has.
     unsafe fn download_to(&self, into: *mut T) -> Result<()> {
         let Some(memory) = self.memory else { return Ok(()) };
         let size = self.len * size_of::<T>();
-        // SAFETY: the buffer has this many bytes, and the caller guarantees the space.
+        // SAFETY: the buffer has this many bytes, and the caller guarantees as much room at `into`.
         let copied = unsafe { self.device.0.backend.download(into.cast(), memory, size) };
         copied.map_err(|error| error.on(|| self.device.to_string()))
     }

@@ -31,12 +31,12 @@ pub(super) struct Context {
     pub(super) modules: Modules,
 }
 
-/// The modules that are loaded in a context. The list is empty at first.
+/// The modules loaded in a context; initially empty.
 #[derive(Default)]
 pub(super) struct Modules(RwLock<Sorted<ModuleKey, Arc<Slot>>>);
 
-/// Key-value pairs in the order of the keys. A sorted vector needs less code: a hash table would
-/// make up a tenth of the code that rustc compiles for this module.
+/// Key-value pairs, sorted by key. A sorted vector needs less code: a hash table would make up a
+/// tenth of the code that rustc compiles for this module.
 type Sorted<K, V> = Vec<(K, V)>;
 
 /// A context that another library created.
@@ -48,7 +48,7 @@ pub(super) struct ForeignContext {
     pub(super) id: Option<u64>,
 }
 
-/// The key of a module in a program: the address of the bytes of its pack, and its name.
+/// A module's key, unique in a program: the address of its pack's bytes, and its name.
 type ModuleKey = (usize, &'static str);
 
 /// The slot for a module, empty until the module is loaded. If two threads request the same module,
@@ -67,7 +67,7 @@ pub(super) struct LoadedModule {
 }
 
 impl LoadedModule {
-    /// Prevents copies of the module's variables by other threads, as long as the result exists.
+    /// Locks out other threads' copies of the module's variables as long as the result exists.
     pub(super) fn copying(&self) -> MutexGuard<'_, ()> {
         lock(&self.copies)
     }
@@ -78,11 +78,11 @@ impl LoadedModule {
 pub(super) struct LoadedKernel {
     pub(super) handle: Handle,
     pub(super) limits: Limits,
-    /// The bytes of dynamic shared memory that the driver already allows for this kernel.
+    /// How many bytes of dynamic shared memory the driver already allows for this kernel.
     shared_memory: usize,
 }
 
-/// The contexts in use, so that two requests for one device return the same context.
+/// The contexts in use, so that all requests for a device share one context.
 static CONTEXTS: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
 
 /// Locks a mutex. The mutex's value is valid even if a thread panicked while it held the lock.
@@ -126,7 +126,7 @@ pub(super) fn all_shared(
     Ok(contexts)
 }
 
-/// Returns the index of a name in a sorted list, or the index at which to insert it as an error.
+/// Returns a name's index in a sorted list; the error is the index at which to insert the name.
 fn place<V>(sorted: &Sorted<String, V>, name: &str) -> core::result::Result<usize, usize> {
     sorted.binary_search_by(|(key, _)| key.as_str().cmp(name))
 }
@@ -140,9 +140,8 @@ impl Context {
     pub(super) fn module<F: Form>(&self, module: &Module<'_, F>) -> Result<Arc<LoadedModule>> {
         let slot = match module.key() {
             Some(key) if self.vendor.is_gpu() || module.is_trusted() => self.slot(key),
-            // Use a new slot: `load` will return the reason why this module cannot be loaded. The
-            // slot must not be shared, since a program may embed the same file twice but trust it
-            // only once.
+            // `load` will return the reason why this module cannot be loaded. Its slot must not be
+            // shared, since a program may embed the same file twice but trust it only once.
             _ => Arc::default(),
         };
         let mut slot = lock(&slot.0);
@@ -243,8 +242,8 @@ impl Context {
         Ok(loaded)
     }
 
-    /// Makes the driver allow this many bytes of dynamic shared memory for launches of a kernel,
-    /// unless the driver already does.
+    /// Makes the driver allow this many bytes of dynamic shared memory for a kernel's launches,
+    /// unless it already does.
     pub(super) fn allow_shared_memory(
         &self,
         module: &LoadedModule,

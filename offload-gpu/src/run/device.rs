@@ -27,23 +27,23 @@ use std::env;
 pub struct Device(pub(super) Arc<Context>);
 
 impl Device {
-    /// Returns the first device for which each module of the pack has an image, in the order of the
-    /// [table of devices](super). The program's user can set the variable `OFFLOAD_DEVICE` to the
-    /// name of a different device.
+    /// Returns the first device, in the order of the [table of devices](super), for which each
+    /// module of the pack has an image. Users of the program can override the choice by setting
+    /// `OFFLOAD_DEVICE` to the name of a different device.
     ///
-    /// If no device fits, returns an error that lists the vendors without devices, and for each
-    /// device the reason why no image fits.
+    /// If no device fits, returns an error that lists the vendors without devices and, for each
+    /// device, the reason why no image fits.
     pub fn best_for<F: Form>(pack: &KernelPack<F>) -> Result<Self> {
         match asked_for() {
-            // `named` does not load the drivers of other devices.
+            // `named` loads only this device's driver.
             Some(name) => Self::named(&name).map_err(|error| error.advice(NAMED)),
             None => found(&|vendor| concerns(pack, vendor)).best_for(pack),
         }
     }
 
     /// Returns the device with this [name](super), such as `cuda:0` or `cpu`; `cuda` means
-    /// `cuda:0`. Loads only this vendor's driver. Only this function returns the CPUs of an OpenCL
-    /// driver. Other functions omit them, since packs can have images for the CPU itself.
+    /// `cuda:0`. Loads only this vendor's driver. This is the only function that returns an OpenCL
+    /// driver's CPUs: the others omit them, since packs can have images for the CPU itself.
     ///
     /// Returns an error with the reason if there is no such device.
     pub fn named(name: &str) -> Result<Self> {
@@ -93,7 +93,7 @@ impl Device {
         self.0.vendor
     }
 
-    /// Returns the device's number among the devices of its vendor, from 0. Devices hidden by
+    /// Returns the device's index among its vendor's devices, from 0. Devices hidden by
     /// `CUDA_VISIBLE_DEVICES` or `HIP_VISIBLE_DEVICES` are not counted.
     pub fn ordinal(&self) -> i32 {
         self.0.ordinal
@@ -105,7 +105,7 @@ impl Device {
         &self.0.product
     }
 
-    /// Returns the properties by which an image is selected for the device.
+    /// Returns the properties that decide which image is selected for the device.
     pub fn info(&self) -> &DeviceInfo {
         &self.0.info
     }
@@ -235,7 +235,7 @@ pub struct Devices {
     absent: Vec<Absent>,
 }
 
-/// A vendor without devices on this machine, or with devices that cannot be used.
+/// A vendor with no devices on this machine, or with unusable ones.
 #[derive(Debug, Clone)]
 pub struct Absent {
     /// The vendor.
@@ -251,13 +251,13 @@ impl Devices {
         &self.list
     }
 
-    /// Returns the vendors without devices on this machine, or with devices that cannot be used.
+    /// Returns the vendors with no devices on this machine, or with unusable ones.
     pub fn absent(&self) -> &[Absent] {
         &self.absent
     }
 
-    /// Returns the first device for which each module of the pack has an image, or the device that
-    /// `OFFLOAD_DEVICE` names, by the rules of [`Device::best_for`].
+    /// Returns the first of these devices for which each module of the pack has an image, or the
+    /// device that `OFFLOAD_DEVICE` names, like [`Device::best_for`].
     pub fn best_for<F: Form>(&self, pack: &KernelPack<F>) -> Result<Device> {
         if let Some(name) = asked_for() {
             return self.named(&name).map_err(|error| error.advice(NAMED));
@@ -269,7 +269,7 @@ impl Devices {
                 Some(error) => refusals.push(error.to_string()),
             }
         }
-        // Identical GPUs have identical reasons: print these once.
+        // Identical GPUs refuse images for identical reasons: print these once.
         refusals.dedup();
         let absent = self.absent.iter().filter(|absent| concerns(pack, absent.vendor));
         refusals.extend(absent.map(|absent| absent.why.clone()));
@@ -277,7 +277,7 @@ impl Devices {
         Err(RunError::refused(attempted, format!("no image fits\n{}", joined(&refusals, "\n"))))
     }
 
-    /// Returns the device with this name from these devices; [`Device::named`] describes the names.
+    /// Finds the device with this name in the list; [`Device::named`] describes the names.
     fn named(&self, name: &str) -> Result<Device> {
         let (vendor, ordinal) = parse(name)?;
         let is_it = |it: &&Device| it.vendor() == vendor && it.ordinal() == ordinal;

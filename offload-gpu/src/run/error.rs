@@ -31,17 +31,17 @@ struct Content {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Cause {
-    /// This vendor has no device here, for this reason.
+    /// The requested device of this vendor is missing or unusable; the string says why.
     Absent(Vendor, String),
     /// No image of the pack fits the device.
     NoImage(SelectError<PackImage<Compressed>>),
-    /// A kernel that the program names at run time cannot be called.
+    /// A kernel that the program looks up by name at run time cannot be called.
     Call(CallError),
     /// The driver or the runtime returned an error.
     Driver {
         /// The function that returned the error.
         function: &'static str,
-        /// The error's number.
+        /// The error code.
         code: i32,
         /// The vendor's name and description of the error; empty if the vendor has none.
         text: String,
@@ -101,7 +101,7 @@ impl From<CallError> for RunError {
 const KERNEL_FAILED: &str = "The cause is probably a kernel that was launched before this call. \
                              `cargo offload test` checks kernels on the CPU.";
 
-/// A driver's error codes, of which 0 is success.
+/// A driver's error codes; 0 means success.
 pub(super) trait DriverErrors {
     /// Returns the error's name and description; empty if the code is unknown to the driver.
     fn text_of(&self, code: i32) -> String;
@@ -116,9 +116,8 @@ pub(super) trait DriverErrors {
         if code == 0 { Ok(()) } else { Err(self.error(function, code, attempted())) }
     }
 
-    /// Returns the error for a code. This function is separate from `check`, because rustc compiles
-    /// `check` for each call, which has its own closure type. It compiles this function only once
-    /// for each driver.
+    /// Returns the error for a code. rustc compiles `check` for each call's closure type, but this
+    /// separate function only once for each driver.
     #[cold]
     fn error(&self, function: &'static str, code: i32, attempted: String) -> RunError {
         let error =

@@ -1,4 +1,4 @@
-//! The shape of a launch: the numbers of blocks and threads, the shared memory, and the stream.
+//! A launch's shape: how many blocks and threads, how much shared memory, and which stream.
 
 use super::error::{Result, RunError};
 use crate::call::{BufferDevices, DeviceId};
@@ -45,7 +45,7 @@ impl Dim {
     }
 }
 
-/// The limits of a device for launches.
+/// A device's limits for launches.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DeviceLimits {
     pub(super) threads: u64,
@@ -55,7 +55,7 @@ pub(super) struct DeviceLimits {
     pub(super) shared_memory: u64,
     /// The bytes of shared memory that a block may use if the launch requests them from the driver.
     pub(super) shared_memory_on_request: u64,
-    /// The bytes of shared memory that the driver reserves in each block, if the size that an image
+    /// How many bytes of shared memory the driver reserves in each block, if the size that an image
     /// states for a kernel includes them; otherwise 0.
     pub(super) reserved_shared_memory: u64,
 }
@@ -85,8 +85,8 @@ impl Launch {
     }
 
     /// Gives each block this many bytes of dynamic shared memory (`extern __shared__`), in addition
-    /// to those that the kernel declares. If the driver allows that many bytes only on request, the
-    /// launch requests them.
+    /// to the memory that the kernel declares. If the driver allows that much only on request, the
+    /// launch requests it.
     pub fn shared_memory(self, bytes: usize) -> Self {
         Self { shared_memory: bytes, ..self }
     }
@@ -177,7 +177,7 @@ impl Launch {
     }
 }
 
-/// Returns a size as text: `16 x 16`, or the number alone for one dimension.
+/// Formats a size: `16 x 16`, or just the number for one dimension.
 fn text([x, y, z]: [u64; 3]) -> String {
     match (y, z) {
         (1, 1) => format!("{x}"),

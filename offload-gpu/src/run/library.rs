@@ -1,4 +1,4 @@
-//! Libraries of drivers, loaded when a program requests devices.
+//! Driver libraries, loaded when a program requests devices.
 
 use crate::text::{contains, joined};
 use alloc::format;
@@ -10,8 +10,8 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use libloading::Library;
 
-/// A library that stays loaded until the program ends: drivers start threads and register functions
-/// that run at exit.
+/// A library that stays loaded until the program ends, since drivers start threads and register
+/// functions that run at exit.
 pub(super) struct DriverLibrary {
     /// The file name by which the library was found.
     pub(super) name: &'static str,
@@ -67,8 +67,8 @@ impl DriverLibrary {
 
 /// Returns the address of a function. The address is valid as long as the library is loaded.
 ///
-/// This function has no type parameters: otherwise, rustc would compile it for each of the dozens
-/// of functions of a driver.
+/// This function has no type parameters: otherwise, rustc would compile it separately for each of a
+/// driver's dozens of functions.
 pub(super) fn address(library: &Library, name: &[u8]) -> Option<NonNull<c_void>> {
     // SAFETY: only the address of the symbol is taken.
     let symbol = unsafe { library.get::<*mut c_void>(name) };

@@ -29,8 +29,8 @@ impl<F: Form> Module<'_, F> {
     /// Returns the module on this device. The first call on any thread loads the image that fits;
     /// concurrent calls wait for it.
     ///
-    /// Returns an error if no image fits, or if the driver cannot load the image. If no image fits,
-    /// the error lists the reasons.
+    /// Returns an error if the driver cannot load the image, or if no image fits. In the latter
+    /// case, the error lists the reasons.
     pub fn on(&self, device: &Device) -> Result<Loaded> {
         let module = device.0.module(self).map_err(|error| error.on(|| device.to_string()))?;
         Ok(Loaded { device: device.clone(), module })
@@ -59,8 +59,8 @@ impl<F: Form> KernelPack<F> {
 }
 
 impl Loaded {
-    /// Returns the image that was loaded. [`PackImage::decompress`] returns its bytes, for
-    /// compressed and plain packs.
+    /// Returns the loaded image. [`PackImage::decompress`] returns its bytes, for compressed and
+    /// plain packs.
     pub fn image(&self) -> PackImage<Compressed> {
         self.module.image
     }
@@ -78,8 +78,8 @@ impl Loaded {
     /// devices](super) lists the types of handles. The handle is valid until the last clone of the
     /// [`Device`] is dropped, when this crate releases the module.
     ///
-    /// If the handle is a `cl_program`, the kernels' `extern __shared__` arrays have all remaining
-    /// local memory of the device. Launches with dynamic shared memory use separate programs.
+    /// In a `cl_program`, the kernels' `extern __shared__` arrays span all remaining local memory
+    /// of the device. Launches with dynamic shared memory use separate programs.
     ///
     /// Returns an error if the driver cannot return the handle.
     #[inline]
@@ -144,8 +144,8 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// # Safety
     /// The compiler has checked the number and types of the arguments. The caller guarantees the
     /// rest: pointers of the same type are in the right order and point to memory of this device,
-    /// with as many elements as the kernel accesses. Until the kernel has run, this memory lives,
-    /// and nothing else uses memory that the kernel writes. No thread copies to a
+    /// with as many elements as the kernel accesses. Until the kernel has finished, this memory
+    /// stays valid, and nothing else uses memory that the kernel writes. No thread copies to a
     /// [`Variable`](crate::Variable) that the kernel uses, or from a variable that the kernel
     /// writes.
     pub unsafe fn launch(
@@ -200,7 +200,7 @@ impl<F: Form> NamedCall<F> {
     /// # }
     /// ```
     ///
-    /// Returns an error if arguments are missing, and in the cases of [`Call::launch`].
+    /// Returns an error if arguments are missing, and in the same cases as [`Call::launch`].
     ///
     /// # Safety
     /// The conditions of [`Call::launch`] apply; the number and types of the arguments were checked

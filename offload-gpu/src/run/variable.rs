@@ -17,10 +17,10 @@ use core::{any, ptr, slice};
 
 /// Access to the variable on a device. Each method loads the module first if necessary.
 ///
-/// There is a separate copy of the variable on each device, and in each context of
-/// [`Device::from_cuda_context`]. Each copy starts with the value in the source, and lives as long
-/// as the [`Device`]. If several modules of a pack have the variable, each module has its own copy.
-/// The constant for a copy is in the Rust module with the module's name.
+/// Each device has its own copy of the variable, and so does each context of
+/// [`Device::from_cuda_context`]. A copy starts with the value in the source, and lives as long as
+/// the [`Device`]. If several modules of a pack have the variable, each has its own copy, whose
+/// constant is in the Rust module with the module's name.
 ///
 /// Like a [`Buffer`](super::Buffer)'s methods, reads and writes wait for earlier launches on the
 /// device's default stream, and return when the values are copied. Later launches on the default
@@ -37,7 +37,7 @@ impl<T: Copy, Item: BufferItem, F: Form> Variable<'_, T, Item, F> {
     /// variable, if the sizes differ, or if the device fails.
     pub fn write(&self, device: &Device, value: &T) -> Result<()> {
         let bytes = bytes(slice::from_ref(value));
-        // SAFETY: the variable has the size of a value.
+        // SAFETY: `copy` checks that the variable is at least as large as the value.
         self.copy(device, |place| unsafe { device.0.backend.upload(place.start, bytes) })
     }
 
@@ -97,14 +97,14 @@ impl<T: Copy, Item: BufferItem, F: Form> Variable<'_, T, Item, F> {
     }
 }
 
-/// Access to part of an array. `first` is the number of the first element; elements may be arrays.
+/// Access to part of an array. `first` is the index of the first element; elements may be arrays.
 impl<E: Copy, const N: usize, Item: BufferItem, F: Form> Variable<'_, [E; N], Item, F> {
-    /// Copies these values to the elements that start at `first`.
+    /// Copies these values to the array, starting at the element `first`.
     ///
     /// Returns an error in the same cases as [`write`](Self::write).
     ///
     /// # Panics
-    /// Panics if the array has no such elements.
+    /// Panics if the range is out of bounds.
     pub fn write_at(&self, device: &Device, first: usize, values: &[E]) -> Result<()> {
         let offset = offset::<E, N>(first, values.len());
         let bytes = bytes(values);
@@ -112,12 +112,12 @@ impl<E: Copy, const N: usize, Item: BufferItem, F: Form> Variable<'_, [E; N], It
         self.copy(device, |place| unsafe { device.0.backend.upload(place.at(offset), bytes) })
     }
 
-    /// Fills `into` with the elements that start at `first`.
+    /// Fills `into` with the array's elements, starting at the element `first`.
     ///
     /// Returns an error in the same cases as [`write`](Self::write).
     ///
     /// # Panics
-    /// Panics if the array has no such elements.
+    /// Panics if the range is out of bounds.
     pub fn read_at(&self, device: &Device, first: usize, into: &mut [E]) -> Result<()> {
         let offset = offset::<E, N>(first, into.len());
         let (to, size) = (into.as_mut_ptr().cast(), mem::size_of_val(into));
@@ -129,8 +129,8 @@ impl<E: Copy, const N: usize, Item: BufferItem, F: Form> Variable<'_, [E; N], It
 
 impl<'pack, F: Form> Module<'pack, F> {
     /// Returns the variable with this name. Use this method for variables without a constant: those
-    /// in files embedded by their paths, and those of unknown type. Use the name in the images,
-    /// which is mangled for a C++ variable in a namespace.
+    /// in files embedded by their paths, and those of unknown type. `name` is the name in the
+    /// images, which is mangled for a C++ variable in a namespace.
     ///
     /// Using the variable is an error if its size in the image differs from the size of `T`.
     ///
@@ -151,7 +151,7 @@ impl<'pack, F: Form> Module<'pack, F> {
 
 impl Loaded {
     /// Returns the address and the size in bytes of a variable on the device, for other libraries.
-    /// Use the name in the images. The address is valid as long as the [`Device`] exists.
+    /// `name` is the name in the images. The address is valid as long as the [`Device`] exists.
     ///
     /// Returns an error if the image has no such variable.
     #[inline]
@@ -188,6 +188,6 @@ fn offset<E, const N: usize>(first: usize, count: usize) -> usize {
 
 /// Returns the bytes of values. Padding may be uninitialized.
 fn bytes<T: Copy>(values: &[T]) -> &[MaybeUninit<u8>] {
-    // SAFETY: the slice has this many bytes, and lives as long.
+    // SAFETY: the slice has this many bytes, and the result borrows it.
     unsafe { slice::from_raw_parts(values.as_ptr().cast(), mem::size_of_val(values)) }
 }

@@ -1,4 +1,4 @@
-//! Types of kernels that Rust lacks: 16-bit and 8-bit floating-point numbers, `bool` in memory, and
+//! Kernel types that Rust lacks: 16-bit and 8-bit floating-point numbers, `bool` in memory, and
 //! vectors.
 //!
 //! | CUDA, HIP or OpenCL | this module |

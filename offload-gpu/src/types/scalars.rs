@@ -46,13 +46,13 @@ macro_rules! bits {
 }
 
 bits! {
-    /// An IEEE 754 number with 16 bits: `__half`, `_Float16`.
+    /// A 16-bit IEEE 754 number: `__half`, `_Float16`.
     F16: u16, 6;
     /// The upper half of an `f32`: `__nv_bfloat16`, `__hip_bfloat16`, `__bf16`.
     Bf16: u16, 6;
-    /// A number with 4 bits of exponent and 3 of fraction: `__nv_fp8_e4m3`, `__hip_fp8_e4m3`.
+    /// A number with 4 exponent and 3 fraction bits: `__nv_fp8_e4m3`, `__hip_fp8_e4m3`.
     F8E4M3: u8, 4;
-    /// A number with 5 bits of exponent and 2 of fraction: `__nv_fp8_e5m2`, `__hip_fp8_e5m2`.
+    /// A number with 5 exponent and 2 fraction bits: `__nv_fp8_e5m2`, `__hip_fp8_e5m2`.
     F8E5M2: u8, 4;
     /// `__hip_fp8_e4m3_fnuz`, which has no infinity and one zero.
     F8E4M3Fnuz: u8, 4;

@@ -20,8 +20,8 @@ macro_rules! vector {
 
         const _: () = assert!(size_of::<$name>() == $count * size_of::<$element>());
 
-        // Programs use few of these types. With `#[inline]`, rustc generates no code for the
-        // others.
+        // Programs use few of these types, so with `#[inline]`, rustc generates no code for the
+        // rest.
         impl fmt::Debug for $name {
             #[inline]
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -15,7 +15,7 @@ use core::fmt::Write as _;
 use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 
 /// If all kernels together have at most this many parameters, each kernel from a source has
-/// separate traits. With separate traits, the compiler's messages can name the kernel.
+/// separate traits, so that the compiler's messages can name the kernel.
 const MOST_OWN_TRAITS: usize = 256;
 
 /// A note for packs in which types of the program replace structs.
@@ -60,8 +60,8 @@ struct Shape {
     has_buffer: String,
 }
 
-/// A trait for the arguments of parameters with this number, name and size in bytes, whatever their
-/// type is. The size is `None` if it differs between instances of a template. The last text is a
+/// A trait for the arguments of parameters with this number, name and size in bytes, regardless of
+/// their type. The size is `None` if it differs between instances of a template. The last text is a
 /// note for error messages, or empty.
 type Trait<'a> = (usize, &'a str, Option<u64>, String);
 
@@ -226,8 +226,8 @@ impl<'a> Calls<'a> {
         generic.write(text, instances, &parts);
     }
 
-    /// Adds the function of a kernel that the program declares. Only the compiler knows the types
-    /// of such a kernel.
+    /// Adds the function of a kernel that the program declares, whose types only the compiler
+    /// knows.
     pub(super) fn add_declared(&mut self, kernel: &'a Declared) {
         let Declared { signature, attributes } = kernel;
         let Signature { symbol, name, place, parameters, .. } = signature;

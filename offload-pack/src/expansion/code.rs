@@ -29,7 +29,7 @@ pub(super) fn value_type(ty: &Type) -> String {
     }
 }
 
-/// Returns the name of a scalar that exists in Rust.
+/// Returns the path of a scalar type that Rust has.
 pub(super) fn value_name(scalar: Scalar) -> String {
     format!("__offload::core::primitive::{}", scalar.name())
 }

@@ -141,7 +141,7 @@ pub fn is_nested(pack: &str, count: usize, module: &IndexModule) -> bool {
 }
 
 /// Returns a compile error as Rust code if a module's kernels are unknown; otherwise an empty text.
-/// Without this error, calls of kernels would fail to compile, too, but the message would lack the
+/// Without this error, kernel calls would also fail to compile, but the message would lack the
 /// reason.
 pub fn unknown(pack: &str, modules: &[IndexModule]) -> String {
     let is_known =

@@ -191,7 +191,7 @@ pub fn items(
     text
 }
 
-/// Returns the name of a kernel's function or constant. The name must differ from the name of the
+/// Returns the name of a kernel's function or constant, which must differ from the name of the
 /// function `named`.
 fn function_name(name: &str) -> String {
     if name == NAMED { format!("{NAMED}_") } else { name.to_owned() }
@@ -229,8 +229,8 @@ fn write_constants(text: &mut String, enumerations: &[Enumeration], is_nested: b
     );
 }
 
-/// Returns the kernels in the module's images that no source contains and that the program does not
-/// declare.
+/// Returns the kernels in the module's images that are neither in a source nor declared by the
+/// program.
 fn without_signature<'a>(
     module: &'a IndexModule,
     known: &'a [Signature],

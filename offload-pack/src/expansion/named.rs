@@ -1,6 +1,6 @@
 //! Generates the `named` function, which finds a kernel by a name chosen at run time.
 //!
-//! The kernels are stored as text, which the program reads at the first call. For 2,000 kernels,
+//! The kernels are stored as text, which the program reads on the first call. For 2,000 kernels,
 //! the text costs rustc a few milliseconds; a table of constants would cost a quarter of a second.
 //! Each line describes a kernel and has these parts, separated by tabs:
 //!

@@ -63,8 +63,8 @@ pub(super) fn write(text: &mut String, record: &Record, records: &[Record], is_f
     write_checks(text, record);
     let form = if record.is_plain(records) { "plain" } else { "bytes" };
     let _ = writeln!(text, "__offload::impl_record!({form} {name});");
-    // An empty struct has no bytes in Rust, but at least one byte in C++, even as a field. With
-    // this constant, programs use the struct like a struct without fields.
+    // An empty struct has no bytes in Rust, but at least one byte in C++, even as a field. This
+    // constant lets programs use the struct like one without fields.
     if record.is_empty() && is_free {
         let doc = format!("The value of `{source_name}`.");
         let _ = writeln!(

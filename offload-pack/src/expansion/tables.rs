@@ -6,8 +6,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-/// The minimum size in bytes of packs that are not copied into the crate's library. Linkers read
-/// such a pack from the build script's output.
+/// Packs of at least this size in bytes are not copied into the crate's library: linkers read them
+/// from the build script's output instead.
 const LARGE: u64 = 64 << 20;
 
 /// Returns the expression for a pack as Rust code. `form` is the pack's form: `Plain` or

@@ -528,7 +528,7 @@ impl<'a> Generic<'a> {
         )
     }
 
-    /// Returns the attribute with the error message for arguments that have no instance.
+    /// Returns the attribute with the error message for arguments without an instance.
     fn message(&self) -> String {
         let name = &self.name;
         let mut wanted = Vec::new();

@@ -6,9 +6,9 @@
 //! pub const HIDDEN: __offload::HiddenVariable<__offload_variables::hidden, __offload::Static> = …;
 //! ```
 //!
-//! A variable that host code cannot access has a constant, too. A call of this constant's methods
-//! causes a compile error with the reason. Each such variable has its own type, because the message
-//! shows the type's name.
+//! A variable that host code cannot access has a constant, too, but calling this constant's methods
+//! is a compile error that states the reason. Each such variable has its own type, because the
+//! message shows the type's name.
 
 use super::code::{documentation, memory_type};
 use crate::signature::{Identifiers, Obstacle, Record, Type, Variable, identifier};

@@ -11,8 +11,8 @@ pub struct Limits {
     pub max_threads: Option<u64>,
     /// The block size that a launch must have, by dimension (`reqd_work_group_size`, `.reqntid`).
     pub required_block: Option<[u64; 3]>,
-    /// The shared memory of a block in bytes (`__shared__`), without the dynamic part that a launch
-    /// adds.
+    /// The static shared memory of a block in bytes (`__shared__`), to which a launch may add a
+    /// dynamic part.
     pub shared_memory: Option<u64>,
     /// The number of threads in a wavefront, for AMD. Images for NVIDIA do not contain this number,
     /// because warps always have 32 threads.

@@ -17,7 +17,7 @@ impl Index {
     /// Reads an index.
     ///
     /// Returns an error with the number of the first invalid line. If lines are missing at the end,
-    /// this is the number after that of the last line.
+    /// this is the number after the last line's.
     #[inline]
     pub fn parse(text: &str) -> Result<Self, IndexError> {
         let mut parser = Parser { lines: text.lines(), number: 0, text: "" };

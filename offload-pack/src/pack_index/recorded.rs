@@ -1,4 +1,4 @@
-//! Converts the kernels of an image to kernels of the index.
+//! Converts an image's kernels to kernels of the index.
 
 use super::{ArgumentKind, IndexArgument, IndexKernel, Limits};
 use alloc::string::ToString;
@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use offload_format::image::{Argument, Kernel};
 
 impl IndexKernel {
-    /// Converts the kernels of an image to kernels of the index, in alphabetical order and without
+    /// Converts an image's kernels to kernels of the index, in alphabetical order and without
     /// duplicates.
     pub fn in_order<'data>(kernels: impl Iterator<Item = Kernel<'data>>) -> Vec<Self> {
         let mut all = Vec::new();
@@ -31,8 +31,8 @@ impl IndexKernel {
                 arguments.push(IndexArgument::of(argument));
             }
         }
-        // Handwritten images may contain the total size of the arguments but no list of them. In
-        // that case, the arguments are unknown.
+        // Handwritten images may contain the total size of the arguments but no list of them, in
+        // which case the arguments are unknown.
         let is_known = !arguments.is_empty() || kernel.arguments_size.is_none_or(|size| size == 0);
         let limits = Limits {
             max_threads: kernel.max_threads,

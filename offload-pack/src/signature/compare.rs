@@ -112,8 +112,8 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Compares the pointees of two pointers. Records are compared later, because records may point
-    /// to each other in a circle.
+    /// Compares the pointees of two pointers. Records are compared later, because they may point to
+    /// each other in cycles.
     #[inline]
     fn is_same_pointee(&mut self, one: &'a Type, other: &'a Type) -> bool {
         match (one, other) {
@@ -212,8 +212,8 @@ fn number(scalar: Scalar) -> Scalar {
 }
 
 impl Signatures {
-    /// Returns the kernel with this symbol. `at` is the kernel's index in the other description.
-    /// The kernel usually has the same index here.
+    /// Returns the kernel with this symbol. `at` is the kernel's index in the other description,
+    /// which is usually also its index here.
     #[inline]
     pub fn kernel(&self, symbol: &str, at: usize) -> Option<&Signature> {
         let is_it = |kernel: &&Signature| is_same_symbol(&kernel.symbol, symbol);

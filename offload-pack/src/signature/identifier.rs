@@ -95,7 +95,7 @@ fn in_letters(name: &str) -> String {
     out
 }
 
-/// A list of the names in use, which never returns the same name twice.
+/// The names in use; [`give`](Self::give) never returns the same name twice.
 #[derive(Debug, Clone, Default)]
 pub struct Identifiers(Vec<String>);
 

@@ -18,7 +18,7 @@
 //! | [`identifier`], [`field_identifier`], [`Identifiers`] | valid names in Rust |
 //!
 //! Programs (without the `expansion` feature) read signatures only together with packs from disk.
-//! The functions for this are `#[inline]`, so programs that do not call them do not compile them.
+//! The functions that read them are `#[inline]`, so only programs that call them compile them.
 //!
 //! The types describe values on the device. Device compilers guarantee that these types have the
 //! same sizes and alignments on the host.
@@ -98,7 +98,7 @@ pub struct Signature {
     pub comment: Vec<String>,
     /// The kernel's parameters, in order.
     pub parameters: Vec<Parameter>,
-    /// The differences between the arguments in the source and in an image, one line for each.
+    /// The differences between the arguments in the source and in an image, one per line.
     pub difference: Vec<String>,
 }
 

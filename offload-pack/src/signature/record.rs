@@ -20,8 +20,8 @@ pub struct Record {
 /// The content of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// Content that host code cannot access, because Rust has no equal layout or the fields are
-    /// unknown.
+    /// Content that host code cannot access, because no Rust struct has the same layout, or the
+    /// fields are unknown.
     Opaque,
     /// No data, or only empty records. The bytes of such a record have no value.
     Empty,

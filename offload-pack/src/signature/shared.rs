@@ -1,5 +1,4 @@
-//! Records for which the crate `offload-gpu` has a shared type. All modules of a program use the
-//! same type.
+//! Records that have a shared type in the crate `offload-gpu`, which all modules of a program use.
 //!
 //! These records are 16-bit and 8-bit floating-point numbers, and the vectors of CUDA and HIP. A
 //! record's name in the source selects the shared type, and the record must have the layout of that
@@ -94,7 +93,7 @@ pub fn shared(record: &Record, records: &[Record]) -> Option<Shared> {
         for (_, offset) in &fields {
             expected.push((*offset, number));
         }
-        // HIP's vectors contain unions. The numbers in a union are unknown.
+        // HIP's vectors contain unions, whose numbers are unknown.
         let source_name = &record.source_name;
         let is_of_vendor = source_name.starts_with(OF_HIP) || source_name.starts_with("__");
         let is_same = is_known.map_or(is_of_vendor, |()| numbers == expected)
@@ -145,7 +144,7 @@ fn vector(source_name: &str) -> Option<Vector> {
     Some(Vector { name: start.to_string() + &count.to_string(), number, bytes, count })
 }
 
-/// The maximum number of numbers to compare. No vector has this many.
+/// The maximum number of numbers to compare; no vector has as many.
 const MOST_NUMBERS: usize = 8;
 
 /// Adds the numbers of a type with their offsets. Returns `None` if they are unknown or too many.

@@ -51,9 +51,9 @@ pub enum Scalar {
     Isize,
     /// An unsigned integer with the size of a pointer: `size_t`.
     Usize,
-    /// An IEEE 754 number with 16 bits.
+    /// A 16-bit IEEE 754 number.
     F16,
-    /// A floating-point number with 16 bits: the upper half of an `f32`.
+    /// A 16-bit floating-point number: the upper half of an `f32`.
     Bf16,
     F32,
     F64,
@@ -114,8 +114,8 @@ impl fmt::Display for Type {
     }
 }
 
-/// The maximum nesting depth of types, for which the stack is large enough. Types in sources may be
-/// nested deeper.
+/// The maximum nesting depth that the stack is large enough for. Types in sources may be nested
+/// deeper.
 const DEEPEST: usize = 32;
 
 impl Type {

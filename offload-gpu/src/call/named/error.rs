@@ -1,4 +1,4 @@
-//! The errors of calls of kernels by name.
+//! Errors from calling kernels by name.
 
 use crate::text::joined;
 use alloc::string::String;
@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// The reason why a kernel cannot be found by its name, or cannot be called with these arguments.
-/// Types have the names from [`core::any::type_name`]; the error's text omits their paths.
+/// Type names come from [`core::any::type_name`]; the error's text omits their paths.
 ///
 /// `?` converts this error to a `RunError`, so that one function can find, call and launch kernels.
 #[derive(Clone, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub enum CallError {
         /// The number of arguments that were passed, up to and including the first excess argument.
         passed: usize,
     },
-    /// Some images have the arguments at different offsets, so that no buffer fits all images.
+    /// The offsets of the arguments differ between images, so no buffer fits all images.
     Offsets {
         /// The name of the kernel's function.
         kernel: &'static str,

@@ -23,7 +23,7 @@ use core::mem::MaybeUninit;
 use core::ptr;
 use table::Entry;
 
-/// A kernel that the program found by its name, with the `named` function of
+/// A kernel found by its name, with the `named` function of
 /// [`include_kernels!`](crate::include_kernels).
 ///
 /// The handle is small and `Copy`: keep it for further launches. Pass the arguments as a tuple or
@@ -41,15 +41,15 @@ use table::Entry;
 /// # Ok(()) }
 /// ```
 ///
-/// The result is launched like the [`Call`](super::Call) from the kernel's function. A
-/// `NamedKernel` accepts the same arguments as the kernel's function. The error for any other
-/// argument names the parameter and both types. The compiler does not know the parameters, so write
-/// the type of a number (`2.0_f32`) or convert it (`n as i32`).
+/// Launch the result like the [`Call`](super::Call) from the kernel's function. A `NamedKernel`
+/// accepts the same arguments as that function; for any other argument, the error names the
+/// parameter and both types. The compiler does not know the parameters, so write the type of a
+/// number (`2.0_f32`) or convert it (`n as i32`).
 ///
 /// Arguments of existing launches through cudarc need no change. For a pointer parameter, a `usize`
 /// or `u64` with the value 0 is a null pointer. With the `cudarc` feature, any `u64` is accepted as
-/// an address, like `CUdeviceptr`. With this feature, `&CudaSlice` may also be passed for memory
-/// that the kernel writes; like cudarc's own launches, the launch then records a read.
+/// an address, like `CUdeviceptr`, and `&CudaSlice` may also be passed for memory that the kernel
+/// writes; like cudarc's own launches, the launch then records a read.
 #[derive(Clone, Copy)]
 pub struct NamedKernel<F: Form = Plain> {
     module: Module<'static, F>,
@@ -118,7 +118,7 @@ impl<F: Form> fmt::Debug for NamedKernel<F> {
 /// The alignment of the arguments, which is the greatest of any OpenCL type.
 const ALIGN: usize = 128;
 
-/// A call of a [`NamedKernel`] with the arguments passed so far.
+/// A call to a [`NamedKernel`] with the arguments passed so far.
 ///
 /// Each argument is passed before the next one is evaluated. An argument may therefore use a buffer
 /// that an earlier argument borrows mutably, which Rust does not allow within one function call:
@@ -157,7 +157,7 @@ pub struct NamedCall<F: Form = Plain> {
     count: usize,
     /// A bit for each of the first 64 arguments: set if the argument is an address.
     pub(crate) addresses: u64,
-    /// The arguments, which start at the first address that is aligned to `ALIGN`.
+    /// The arguments, starting at the first address aligned to `ALIGN`.
     memory: Box<[MaybeUninit<u8>]>,
     /// The devices of the arguments that are buffers.
     #[cfg(feature = "run")]
@@ -277,8 +277,8 @@ impl<F: Form> NamedCall<F> {
     /// Returns the address and the size in bytes of the memory that contains all arguments, like
     /// [`Call::buffer`](super::Call::buffer).
     ///
-    /// Returns an error if arguments are missing, or if some images have the arguments at different
-    /// offsets. [`NamedCall::pointers`] works for all images.
+    /// Returns an error if arguments are missing, or if the offsets of the arguments differ between
+    /// images; [`NamedCall::pointers`] works for all images.
     pub fn buffer(&self) -> Result<(*const c_void, usize), CallError> {
         self.complete()?;
         if !self.kernel.group.has_buffer {

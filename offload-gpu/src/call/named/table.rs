@@ -18,7 +18,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// A module's kernels, as the expansion writes them. offload-pack's `expansion::named` documents
-/// the format of the lines.
+/// the line format.
 #[derive(Debug)]
 pub struct NamedKernels {
     /// The kernels with functions, grouped by the layout of their arguments.
@@ -35,7 +35,7 @@ pub struct NamedGroup {
     /// The offset of each argument, and a function that describes its type.
     #[allow(clippy::type_complexity, reason = "macro expansions write the pairs")]
     pub arguments: &'static [(usize, fn() -> Wanted)],
-    /// The offset of the end of the last argument.
+    /// The end offset of the last argument.
     pub bytes: usize,
     /// Whether all images use these offsets.
     pub has_buffer: bool,
@@ -49,7 +49,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Whether the kernel gets an address.
+    /// Whether the parameter is a pointer.
     pub(super) fn is_pointer(&self) -> bool {
         self.name.starts_with('*')
     }

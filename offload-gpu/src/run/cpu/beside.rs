@@ -1,14 +1,14 @@
-//! Runs functions on additional threads of the operating system while a kernel is launched.
+//! Runs functions on extra OS threads while a kernel is launched.
 
 use super::memory;
 use std::thread;
 
-/// The memory in bytes that must be available before a thread is started. Without this memory, the
-/// new thread would end the program.
+/// How many bytes of memory must be available before a thread is started. With less, the new thread
+/// would end the program.
 const SPARE: usize = if usize::BITS < 64 { 1 << 24 } else { 1 << 26 };
 
-/// Calls `own` on this thread and, concurrently, `other` on each of `count` new threads. If the
-/// system does not allow that many, there are fewer threads.
+/// Calls `own` on this thread and, concurrently, `other` on each of `count` new threads, or on
+/// fewer if the system does not allow that many.
 pub(super) fn beside(count: usize, other: &(dyn Fn() + Sync), own: &mut dyn FnMut()) {
     thread::scope(|scope| {
         for _ in 0..count {

@@ -10,9 +10,8 @@ use offload_pack::checks::{Check, CheckedImage, Order, variables};
 use std::env;
 use std::sync::OnceLock;
 
-/// Returns the image to load: `image`, or an image inside it that fits the sanitizer in this
-/// program. Also returns the description of the image's sanitizer; `None` if the image has no
-/// sanitizer.
+/// Returns the image to load: `image`, or the image inside it that fits this program's sanitizer.
+/// Also returns the description of that image's sanitizer, or `None` if it has no sanitizer.
 ///
 /// Returns an error if the program was started without the sanitizer's library: loading the library
 /// later would end or crash the program.
@@ -71,7 +70,7 @@ fn is_there(name: &str) -> bool {
     }
 }
 
-/// Whether the program runs under a sanitizer. New memory is then filled with a pattern.
+/// Whether the program runs under a sanitizer, in which case new memory is filled with a pattern.
 pub(super) fn is_checked() -> bool {
     static CHECKED: OnceLock<bool> = OnceLock::new();
     *CHECKED.get_or_init(|| is_there("__asan_init") || is_there("__tsan_init"))
@@ -102,17 +101,17 @@ pub(super) struct Settings {
     pub(super) kernel: *const c_char,
     pub(super) order: c_uint,
     pub(super) seed: u64,
-    /// The address to which the image writes the running block and thread, or null.
+    /// Where the image stores the running block and thread; may be null.
     pub(super) progress: *const Progress,
     /// Memory that all images share.
     pub(super) stacks: *const SharedStacks,
     pub(super) stacks_size: usize,
     /// The process that owns the stacks.
     pub(super) process: u32,
-    /// The address to which the image writes the reason if the system cannot run the grid.
+    /// Where the image writes the reason if the system cannot run the grid.
     pub(super) refusal: *mut Refusal,
     pub(super) refusal_size: usize,
-    /// The number of outer launches that wait for this one: a kernel may launch kernels itself.
+    /// How many outer launches wait for this one: a kernel may launch kernels itself.
     pub(super) depth: c_uint,
 }
 
@@ -130,7 +129,7 @@ impl Refusal {
         Self([0; 512])
     }
 
-    /// Returns the reason why the grid could not run, if there is one.
+    /// Returns an error with the reason if the grid could not run.
     pub(super) fn result(&self) -> Result<(), String> {
         match CStr::from_bytes_until_nul(&self.0) {
             Ok(text) if !text.is_empty() => Err(text.to_string_lossy().into_owned()),
@@ -139,8 +138,7 @@ impl Refusal {
     }
 }
 
-/// The numbers of the running block and thread. The image writes them, and another thread reads
-/// them.
+/// The numbers of the running block and thread, written by the image and read by another thread.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub(super) struct Progress {

@@ -49,7 +49,7 @@ pub(super) type LaunchWith = unsafe extern "C" fn(
     settings: *const Settings,
 ) -> c_uint;
 
-/// The functions of an image that run blocks.
+/// An image's functions that run blocks.
 #[derive(Clone, Copy)]
 pub(super) struct Launchers {
     pub(super) blocks: LaunchBlocks,
@@ -64,7 +64,7 @@ pub(super) struct Launchers {
     pub(super) checks_races: bool,
 }
 
-/// An entry of the image's list of variables. The name of the last entry is null.
+/// An entry in the image's list of variables. The last entry's name is null.
 #[repr(C)]
 struct ListedVariable {
     name: *const c_char,

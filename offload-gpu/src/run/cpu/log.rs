@@ -1,5 +1,5 @@
-//! The launch log of the CPU, for tools that test kernels. The variable `OFFLOAD_CPU_LOG` names the
-//! log, a file with the following lines. Tabs separate the fields of a line:
+//! The CPU's launch log, for tools that test kernels: a file whose path is in `OFFLOAD_CPU_LOG`.
+//! Each line consists of fields, separated by tabs:
 //!
 //! | line | when |
 //! |---|---|
@@ -21,8 +21,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::ThreadId;
 use std::{env, eprintln, process, thread};
 
-/// The exit status of a program whose kernel exceeds the time limit. The command `timeout` uses the
-/// same status.
+/// The exit status if a kernel exceeds the time limit, the same as that of the command `timeout`.
 const ENDED: i32 = 124;
 
 /// Returns the path of the launch log, if the variable sets one.
@@ -48,8 +47,8 @@ pub(super) fn launched(kernel: &str, is_checked: bool) -> Option<usize> {
     Some(number)
 }
 
-/// Logs the findings of a checked image in a launch, and those arguments of the launch that are
-/// addresses, each with its position. Launches without findings are logged only once for the same
+/// Logs a checked image's findings in a launch, and those arguments of the launch that are
+/// addresses, each with its position. Launches without findings are logged only once per set of
 /// arguments.
 pub(super) fn found(
     number: Option<usize>,

@@ -55,8 +55,8 @@ mod unix {
     }
 }
 
-/// Memory from Rust's allocator. The size, which is needed to free the memory, is stored before the
-/// memory.
+/// Memory from Rust's allocator. The size, which is needed to free the memory, is stored in front
+/// of it.
 #[cfg(not(unix))]
 mod other_hosts {
     use super::ALIGN;
@@ -75,8 +75,8 @@ mod other_hosts {
         if start.is_null() {
             return start;
         }
-        // SAFETY: the `ALIGN` bytes before the returned address have enough space and alignment for
-        // a number.
+        // SAFETY: the `ALIGN` bytes before the returned address are large enough and aligned for a
+        // `usize`.
         unsafe {
             start.cast::<usize>().write(size);
             start.add(ALIGN)
@@ -86,7 +86,7 @@ mod other_hosts {
     /// # Safety
     /// The memory comes from [`allocate`], and is freed once.
     pub(in super::super) unsafe fn free(memory: *mut u8) {
-        // SAFETY: `allocate` has put the size before the memory.
+        // SAFETY: `allocate` stored the size in front of the memory.
         unsafe {
             let start = memory.sub(ALIGN);
             if let Some(layout) = layout(start.cast::<usize>().read()) {

@@ -1,6 +1,6 @@
-//! The CPU: an image is a shared object, and functions in it run the threads of a grid. The types
-//! of these functions are in `offload/cpu.h`, a part of `offload/kernel.h`, which offload-build
-//! includes before each kernel.
+//! The CPU: an image is a shared object whose functions run the threads of a grid. `offload/cpu.h`
+//! declares their types; it is part of `offload/kernel.h`, which offload-build includes before each
+//! kernel.
 
 mod beside;
 mod check;
@@ -146,15 +146,15 @@ impl Backend for Cpu {
     }
 
     unsafe fn upload(&self, to: Handle, from: &[MaybeUninit<u8>]) -> Result<()> {
-        // SAFETY: the caller guarantees the space at `to`; the program has no slices of device
-        // memory.
+        // SAFETY: the caller guarantees that `to` has room for these bytes; they do not overlap,
+        // since the program has no slices of device memory.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.0.cast(), from.len()) };
         Ok(())
     }
 
     unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
-        // SAFETY: the caller guarantees the source and the destination; the program has no slices
-        // of device memory.
+        // SAFETY: the caller guarantees that `to` and `from` have `size` bytes; they do not
+        // overlap, since the program has no slices of device memory.
         unsafe { ptr::copy_nonoverlapping(from.0.cast::<u8>().cast_const(), to, size) };
         Ok(())
     }

@@ -1,23 +1,22 @@
-//! Marks the threads of the operating system on which an image runs blocks. If a kernel crashes,
-//! the system sends a signal. The image, which knows the kernel and its stacks, then reports the
-//! cause.
+//! Marks the OS threads on which an image runs blocks. If a kernel crashes, the system sends a
+//! signal, and the image, which knows the kernel and its stacks, reports the cause.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_uint, c_void};
 use std::thread_local;
 
-/// An image's function that reports a crash in the blocks on this thread. If `signal` is 0 and the
-/// address is in the guard of one of the blocks' stacks, the function does not return. If `signal`
-/// is not 0, the function prints the kernel that the signal ends, and returns.
+/// An image's function that reports a crash of the blocks on this thread. With `signal` 0, it does
+/// not return if the address is in the guard of one of the blocks' stacks. With any other `signal`,
+/// it prints the kernel that the signal ends, and returns.
 pub(super) type NoAccess = unsafe extern "C" fn(address: *const c_void, signal: c_int);
 
-/// The state of a thread of the operating system.
+/// The state of an OS thread.
 #[derive(Clone, Copy)]
 struct Running {
     /// The function of the image that runs blocks on this thread, if any.
     #[allow(dead_code, reason = "only signal handlers read it, and some systems have none")]
     no_access: Option<NoAccess>,
-    /// The number of launches that wait for this thread's launches.
+    /// How many launches wait for this thread's launches.
     depth: c_uint,
     /// Whether the thread has a stack for signal handlers.
     has_signal_stack: bool,
@@ -28,7 +27,7 @@ thread_local! {
         const { Cell::new(Running { no_access: None, depth: 0, has_signal_stack: false }) };
 }
 
-/// Returns the number of launches that wait for this thread's launches: more than 0 in a kernel.
+/// Returns how many launches wait for this thread's launches: more than 0 inside a kernel.
 pub(super) fn depth() -> c_uint {
     RUNNING.get().depth
 }
@@ -107,7 +106,7 @@ mod signals {
         fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void;
     }
 
-    /// An action for each signal number up to the number of `SIGSEGV`.
+    /// An action for each signal number up to `SIGSEGV`.
     struct Before(UnsafeCell<[Action; SIGSEGV as usize + 1]>);
 
     // SAFETY: a single thread writes each action, before it sets the handler that reads the action.
@@ -139,8 +138,8 @@ mod signals {
             // arguments.
             unsafe { mem::transmute::<usize, Handler>(before.handler)(signal, info, context) };
         } else {
-            // SAFETY: the system returned this action. Send the signal again after this handler,
-            // since not every instruction causes its signal again.
+            // SAFETY: the system returned this action. `raise` repeats the signal after this
+            // handler, since not every instruction causes its signal again.
             unsafe {
                 sigaction(signal, before, ptr::null_mut());
                 raise(signal);
@@ -152,7 +151,7 @@ mod signals {
             // on this thread.
             unsafe {
                 sigaction(signal, ptr::null(), &mut next);
-                // Set the default action, which ends the program: the kernel cannot continue.
+                // If the default action is set, it ends the program: the kernel cannot continue.
                 if next.handler == 0 {
                     no_access(info.address, signal);
                 }
@@ -160,8 +159,8 @@ mod signals {
         }
     }
 
-    /// Sets the handlers, once in a process. Returns whether this thread has a stack for signal
-    /// handlers, like Rust's own threads.
+    /// Installs the handlers, once per process. Returns whether this thread has a stack for signal
+    /// handlers, as Rust's own threads do.
     pub(super) fn install() -> bool {
         static INSTALLED: AtomicBool = AtomicBool::new(false);
         // A sanitizer has its own handler.
@@ -189,8 +188,8 @@ mod signals {
         stack.flags & SS_DISABLE == 0
     }
 
-    /// If the handler is in a shared library, keeps the library loaded, even if the program closes
-    /// the library.
+    /// If the handler is in a shared library, keeps that library loaded, even if the program closes
+    /// it.
     fn stay_loaded() {
         let mut found = [ptr::null(); 4];
         // SAFETY: the structure has the system's layout, and the library is loaded already.
@@ -214,7 +213,7 @@ mod signals {
     pub(super) fn on_thread_without_stack(run: &mut dyn FnMut()) {
         let before = signal_stack();
         let size = 32 * 1024;
-        // SAFETY: the memory lives until the second call, and nothing else uses it.
+        // SAFETY: the memory lives until the second `sigaltstack`, and nothing else uses it.
         unsafe {
             let start = memory::allocate(size);
             let stack = SignalStack { start: start.cast(), flags: 0, size };

@@ -1,6 +1,6 @@
-//! The source from which the loader reads an image for the CPU: a file in memory if the system
-//! supports it, otherwise a file on disk. The loader identifies libraries by their paths, and some
-//! libraries are never unloaded. Each image therefore gets a path that is new in this process.
+//! The file from which the loader reads an image for the CPU: in memory if the system supports it,
+//! otherwise on disk. The loader identifies libraries by their paths, and never unloads some of
+//! them, so each image gets a path that is new in this process.
 
 use crate::text::contains;
 use alloc::format;
@@ -32,8 +32,7 @@ pub(super) enum ImageSource {
 }
 
 impl ImageSource {
-    /// Creates a source. For a checked image, `log` is the path of the launch log, if there is a
-    /// log.
+    /// Creates a source. For a checked image, `log` is the path of the launch log, if there is one.
     pub(super) fn new(bytes: &[u8], log: Option<OsString>) -> Result<Self, String> {
         if let Some(log) = log {
             return Self::in_log(bytes, log);
@@ -49,8 +48,8 @@ impl ImageSource {
     }
 
     /// Creates a file beside the launch log. Tools that read reports find the source lines through
-    /// a link to the file, `LOG-HASH.so`. The link is not removed. The file's own name also
-    /// contains a random number.
+    /// a link to the file, `LOG-HASH.so`, which is never removed. The file's own name also contains
+    /// a random number.
     fn in_log(bytes: &[u8], log: OsString) -> Result<Self, String> {
         let mut hasher = DefaultHasher::new();
         hasher.write(bytes);
@@ -96,8 +95,8 @@ impl ImageSource {
     }
 }
 
-/// Whether the loader failed because a folder is mounted with `noexec`. A different temporary
-/// folder helps only in this case.
+/// Whether the loader may have failed because a folder is mounted with `noexec`, the only case in
+/// which a different temporary folder helps.
 fn may_be_noexec(reason: &str) -> bool {
     // The first message is from glibc. The others are errors of mmap, which musl and other
     // libraries report.
@@ -161,7 +160,7 @@ pub(super) struct TemporaryFile(PathBuf);
 impl TemporaryFile {
     fn create(path: PathBuf, contents: &[u8]) -> Result<Self, String> {
         let failed = |error| format!("it could not be written to {}: {error}", path.display());
-        // `create_new` fails if the path exists, even as a link. So no other user can have prepared
+        // `create_new` fails if the path exists, even as a link, so no other user can have prepared
         // the file.
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);

@@ -74,9 +74,9 @@ pub(super) unsafe fn run(
     } else {
         (&run_blocks, blocks.min(threads as u64))
     };
-    // Each thread of the operating system has its own `__shared__` variables. If a kernel starts
-    // this launch, the waiting block still uses this thread's variables. Checked images have
-    // separate variables for each block.
+    // Each OS thread has its own `__shared__` variables. If a kernel starts this launch, the
+    // waiting block still uses this thread's variables, so the blocks run on other threads. Checked
+    // images have separate variables for each block.
     let runs_here = depth == 0 || is_checked;
     if runs_here && workers == 1 {
         return run(0, blocks);
@@ -219,7 +219,7 @@ unsafe impl Sync for Shared<'_> {}
 ///
 /// Returns an error message if the variable is not a positive number.
 fn threads() -> Result<usize, String> {
-    // The number is cached, since counting cores reads files of the system.
+    // Cached, since counting cores reads files of the system.
     static CORES: OnceLock<usize> = OnceLock::new();
     let cores = || *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get));
     let asked = positive("OFFLOAD_CPU_THREADS", "threads")?;

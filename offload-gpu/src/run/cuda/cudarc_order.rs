@@ -52,8 +52,8 @@ fn wait(
     check(driver, "cuStreamWaitEvent", waits, arguments)
 }
 
-/// Records the events of all buffers of a started launch, even if recording one of them fails. A
-/// context must be current.
+/// Records the events of all buffers of a started launch; if one fails, the others are still
+/// recorded. A context must be current.
 ///
 /// As with cudarc, the kernel runs even if an error is returned.
 pub(super) fn after(driver: &Driver, stream: CUstream, arguments: &Arguments<'_>) -> Result<()> {

@@ -1,8 +1,8 @@
 //! The functions and errors of NVIDIA's driver.
 //!
-//! Names, types and numbers are as in `cuda.h` (CUDA 12). For a function with `_v2` at the end of
-//! its name, the header defines the plain name as a macro. The driver also exports a function with
-//! the plain name, but that one is older.
+//! Names, types and numbers are as in `cuda.h` (CUDA 12). If a function's name ends in `_v2`, the
+//! header defines the plain name as a macro for it, while the driver exports an older function
+//! under the plain name.
 
 use crate::run::error::{DriverErrors, in_words};
 use crate::run::library::functions;
@@ -21,7 +21,7 @@ pub(super) type CUresult = c_int;
 /// A device handle, which `cuDeviceGet` returns for an index.
 pub(super) type CUdevice = c_int;
 pub(super) type CUdeviceptr = c_ulonglong;
-// Pointers to structures that only the driver can read.
+// Pointers to opaque structures.
 pub(super) type CUcontext = *mut c_void;
 pub(super) type CUmodule = *mut c_void;
 pub(super) type CUfunction = *mut c_void;
@@ -126,7 +126,7 @@ type LoadLibrary = unsafe extern "C" fn(
 
 type ErrorText = unsafe extern "C" fn(CUresult, *mut *const c_char) -> CUresult;
 
-/// The result of the first call of `get`.
+/// The result of the first call to `get`.
 static DRIVER: OnceLock<core::result::Result<Driver, String>> = OnceLock::new();
 
 impl Driver {

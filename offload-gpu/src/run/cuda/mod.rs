@@ -100,7 +100,7 @@ fn count(driver: &Driver) -> Result<c_int> {
 
 fn device(driver: &Driver, ordinal: c_int) -> Result<CUdevice> {
     let mut device = 0;
-    // SAFETY: the call writes one CUdevice; a number that is out of range is an error.
+    // SAFETY: the call writes one CUdevice; an out-of-range number is an error.
     let code = unsafe { (driver.cuDeviceGet)(&mut device, ordinal) };
     driver.check("cuDeviceGet", code, || format!("open cuda:{ordinal}"))?;
     Ok(device)
@@ -164,8 +164,8 @@ fn open(
         grid: three(driver::MAX_GRID_DIM_X)?,
         shared_memory,
         shared_memory_on_request: attribute(driver::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.into(),
-        // Since compute capability 8.0, the driver reserves 1 KiB of shared memory in each block.
-        // ptxas includes this KiB in its numbers for a kernel only from 9.0 on.
+        // From compute capability 8.0 on, the driver reserves 1 KiB of shared memory in each block,
+        // but ptxas includes it in a kernel's size only from 9.0 on.
         reserved_shared_memory: if capability.major >= 9 { 1024 } else { 0 },
     };
     let context = OnceLock::new();
@@ -267,8 +267,8 @@ impl Cuda {
                 return None;
             }
         }
-        // Any call may return the error of an earlier launch. The driver returns such an error only
-        // once, so try again.
+        // Any call may return the error of an earlier launch, but the driver returns it only once,
+        // so try again.
         self.current().or_else(|_| self.current()).ok()
     }
 }
@@ -294,8 +294,8 @@ impl Backend for Cuda {
         let (function, code) = match driver.libraries() {
             Some(libraries) => {
                 let (none, no_values) = (ptr::null_mut(), ptr::null_mut());
-                // SAFETY: the pointer points to a whole cubin, or to PTX with a NUL at its end.
-                // There are no options.
+                // SAFETY: the pointer points to a whole cubin or to NUL-terminated PTX, and no
+                // options are passed.
                 let code = unsafe {
                     (libraries.load)(
                         &mut module,
@@ -324,7 +324,7 @@ impl Backend for Cuda {
     fn unload(&self, module: Handle) {
         let current = self.current_to_end();
         if let Some(libraries) = self.driver.libraries() {
-            // SAFETY: the module was loaded as a library, and is unloaded once. This needs no
+            // SAFETY: the module was loaded as a library, and is unloaded once. Unloading needs no
             // current context.
             unsafe { (libraries.unload)(module.0) };
         } else if current.is_some() {
@@ -373,7 +373,7 @@ impl Backend for Cuda {
         name: &CStr,
         attempted: &dyn Fn() -> String,
     ) -> Result<Place> {
-        // A library's module for this context has the context's own copy of the variable.
+        // A library's module for this context contains the context's own copy of the variable.
         let module = self.raw_module(module)?;
         let _current = self.current()?;
         let (mut start, mut size, name): (CUdeviceptr, _, _) = (0, 0, name.as_ptr());
@@ -411,7 +411,7 @@ impl Backend for Cuda {
         #[cfg(feature = "cudarc")]
         cudarc_order::before(self.driver, launch.stream, &arguments)?;
         let ([gx, gy, gz], [bx, by, bz]) = (launch.grid.0, launch.block.0);
-        // The cast is exact: the size was compared with the device's limit.
+        // The cast is exact: the size was checked against the device's limit.
         let shared = launch.shared_memory as u32;
         let (pointers, extra) = (arguments.pointers.as_mut_ptr(), ptr::null_mut());
         // SAFETY: the function's module is loaded in this context. The driver copies the arguments
@@ -455,7 +455,7 @@ impl Backend for Cuda {
 
     unsafe fn upload(&self, to: Handle, from: &[MaybeUninit<u8>]) -> Result<()> {
         let _current = self.current()?;
-        // SAFETY: the caller guarantees the space on the device.
+        // SAFETY: the caller guarantees that `to` has room for these bytes.
         let code = unsafe {
             (self.driver.cuMemcpyHtoD_v2)(
                 to.0.addr() as CUdeviceptr,
@@ -469,7 +469,7 @@ impl Backend for Cuda {
 
     unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
         let _current = self.current()?;
-        // SAFETY: the caller guarantees the source and the destination.
+        // SAFETY: the caller guarantees that `to` and `from` have `size` bytes.
         let code =
             unsafe { (self.driver.cuMemcpyDtoH_v2)(to.cast(), from.0.addr() as CUdeviceptr, size) };
         self.driver.check("cuMemcpyDtoH_v2", code, || format!("copy {size} bytes from the GPU"))

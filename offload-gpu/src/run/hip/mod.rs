@@ -93,15 +93,15 @@ impl Gpu {
         if before == self.ordinal {
             return Ok(Current { hip, before: None });
         }
-        // SAFETY: a number that is out of range is an error.
+        // SAFETY: an out-of-range number is an error.
         hip.check("hipSetDevice", unsafe { (hip.hipSetDevice)(self.ordinal) }, attempted)?;
         Ok(Current { hip, before: Some(before) })
     }
 
     /// Makes the GPU current in order to release something; returns `None` if the runtime fails.
     fn current_to_end(&self) -> Option<Current> {
-        // Any call may return the error of an earlier launch. The runtime returns such an error
-        // only once, so try again.
+        // Any call may return the error of an earlier launch, but the runtime returns it only once,
+        // so try again.
         self.current().or_else(|_| self.current()).ok()
     }
 }
@@ -162,7 +162,7 @@ impl Backend for Gpu {
     ) -> Result<()> {
         let _current = self.current()?;
         let ([gx, gy, gz], [bx, by, bz]) = (launch.grid.0, launch.block.0);
-        // The cast is exact: the size was compared with the device's limit.
+        // The cast is exact: the size was checked against the device's limit.
         let shared = launch.shared_memory as u32;
         let (pointers, extra) = (arguments.pointers.as_mut_ptr(), ptr::null_mut());
         // SAFETY: the function's module is loaded on this GPU. The runtime copies the arguments
@@ -204,7 +204,7 @@ impl Backend for Gpu {
     unsafe fn upload(&self, to: Handle, from: &[MaybeUninit<u8>]) -> Result<()> {
         let _current = self.current()?;
         let from_address: *const c_void = from.as_ptr().cast();
-        // SAFETY: the caller guarantees the space on the GPU.
+        // SAFETY: the caller guarantees that `to` has room for these bytes.
         let code = unsafe {
             (self.hip.hipMemcpy)(to.0, from_address, from.len(), runtime::HOST_TO_DEVICE)
         };
@@ -213,7 +213,7 @@ impl Backend for Gpu {
 
     unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
         let _current = self.current()?;
-        // SAFETY: the caller guarantees the source and the destination.
+        // SAFETY: the caller guarantees that `to` and `from` have `size` bytes.
         let code =
             unsafe { (self.hip.hipMemcpy)(to.cast(), from.0, size, runtime::DEVICE_TO_HOST) };
         self.hip.check("hipMemcpy", code, || format!("copy {size} bytes from the GPU"))

@@ -10,9 +10,8 @@ use alloc::string::String;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-/// The names of the runtime's library. Bindings of other crates use the name without a version,
-/// which only the development files contain. An installation without these files has only the names
-/// with a version.
+/// The names of the runtime's library. Other crates' bindings use the unversioned name, which only
+/// the development files provide. Without these files, only the versioned names exist.
 const LIBRARIES: &[&str] = if cfg!(windows) {
     &["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"]
 } else {
@@ -72,7 +71,7 @@ pub(super) struct Properties {
     pub(super) places: &'static Places,
 }
 
-/// The offsets in bytes of one version's fields. Both versions begin with `char name[256]`.
+/// The byte offsets of one version's fields. Both versions begin with `char name[256]`.
 pub(super) struct Places {
     pub(super) total_global_mem: usize,
     pub(super) shared_mem_per_block: usize,
@@ -125,7 +124,7 @@ impl Properties {
     }
 }
 
-/// The result of the first call of `get`.
+/// The result of the first call to `get`.
 static HIP: OnceLock<core::result::Result<Hip, String>> = OnceLock::new();
 
 impl Hip {
@@ -178,7 +177,7 @@ impl Hip {
                 }
             };
         let mut properties = Properties { bytes: [0; 4096], places };
-        // SAFETY: the space is larger than the structure of any version, and aligned for it.
+        // SAFETY: `bytes` is larger than any version's structure, and aligned for it.
         let code = unsafe { function(properties.bytes.as_mut_ptr().cast(), ordinal) };
         self.check(name, code, attempted).map(|()| properties)
     }

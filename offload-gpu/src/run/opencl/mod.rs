@@ -1,8 +1,8 @@
 //! GPUs whose drivers compile SPIR-V, mainly Intel's, through OpenCL.
 //!
 //! Intel supports OpenCL and Level Zero for its GPUs, but only OpenCL for CPUs, so this module uses
-//! OpenCL. With Intel's extension `cl_intel_unified_shared_memory`, memory has addresses, as in
-//! CUDA and HIP. Drivers of other vendors have the extension, too; devices without it cannot be
+//! OpenCL. Through Intel's extension `cl_intel_unified_shared_memory`, memory has addresses, as in
+//! CUDA and HIP. Other vendors' drivers support the extension, too; devices without it cannot be
 //! used.
 
 mod program;
@@ -253,7 +253,7 @@ impl Backend for Gpu {
             );
             return Err(RunError::refused(attempted(), why));
         }
-        // The kernel header `offload/spirv.h` expects the block in this form.
+        // `offload/spirv.h` expects a block of one dimension, and its real size as the offset.
         let size = launch.block.0.map(|threads| threads as usize);
         let block = [size.iter().product(), 1, 1];
         if block[0] > kernel.threads {
@@ -331,14 +331,14 @@ impl Backend for Gpu {
     }
 
     unsafe fn upload(&self, to: Handle, from: &[MaybeUninit<u8>]) -> Result<()> {
-        // SAFETY: the caller guarantees the space on the device.
+        // SAFETY: the caller guarantees that `to` has room for these bytes.
         let code = unsafe { self.copy(to.0, from.as_ptr().cast(), from.len()) };
         let attempted = || format!("copy {} bytes to the device", from.len());
         self.opencl.check("clEnqueueMemcpyINTEL", code, attempted)
     }
 
     unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
-        // SAFETY: the caller guarantees the source and the destination.
+        // SAFETY: the caller guarantees that `to` and `from` have `size` bytes.
         let code = unsafe { self.copy(to.cast(), from.0, size) };
         self.opencl
             .check("clEnqueueMemcpyINTEL", code, || format!("copy {size} bytes from the device"))

@@ -1,14 +1,14 @@
 //! Modules that a driver has compiled, and their kernels.
 //!
-//! In OpenCL, a launch cannot set the size of `extern __shared__` arrays. So the module has an
-//! array of fixed size, and is compiled again for each size that launches request. Each compiled
-//! version is called a form. Each form has its own variables, so a module with variables is
-//! compiled only once, for the largest size.
+//! An OpenCL launch cannot set the size of `extern __shared__` arrays. So the module has an array
+//! of fixed size, and is compiled again for each size that launches request. Each compiled version
+//! is called a form, and has its own variables, so a module with variables is compiled only once,
+//! for the largest size.
 //!
-//! As in CUDA, a kernel that only conditionally uses such an array may be launched without dynamic
-//! shared memory. Such a launch gets the largest size, too. Only the kernel knows whether it uses
-//! the array, and an invalid access may end the process: code from Intel's compiler for CPUs checks
-//! no bounds.
+//! As in CUDA, a kernel that uses such an array only conditionally may be launched without dynamic
+//! shared memory. Such a launch also gets the largest size: only the kernel knows whether it uses
+//! the array, and an out-of-bounds access may end the process, since code from Intel's compiler for
+//! CPUs checks no bounds.
 
 use super::runtime::{self, OpenCl};
 use crate::run::backend::Handle;
@@ -37,7 +37,7 @@ pub(super) struct Program {
     compiler: Arc<Compiler>,
     /// The only form, or the largest one, for launches without dynamic shared memory.
     compiled: Compiled,
-    /// The kernels that were requested.
+    /// The kernels requested so far.
     #[expect(clippy::vec_box, reason = "a box keeps its address, which is the kernel's handle")]
     kernels: Mutex<Vec<Box<Kernel>>>,
 }
@@ -50,8 +50,8 @@ struct Compiler {
     has_variables: bool,
     dynamic: Dynamic,
     parameters: Vec<(String, Vec<Parameter>)>,
-    /// The forms for launches with dynamic shared memory, by the size of this memory in bytes;
-    /// shared by all kernels.
+    /// The forms for launches with dynamic shared memory, keyed by its size in bytes; shared by all
+    /// kernels.
     forms: Mutex<Vec<(u64, Compiled)>>,
 }
 
@@ -96,7 +96,7 @@ pub(super) struct Kernel {
     pub(super) threads: usize,
     raw: RawKernel,
     compiler: Arc<Compiler>,
-    /// The kernel's forms, by the size of their dynamic shared memory in bytes.
+    /// The kernel in each form, keyed by the size of the dynamic shared memory in bytes.
     larger: Mutex<Vec<(u64, RawKernel)>>,
 }
 

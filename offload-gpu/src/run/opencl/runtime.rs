@@ -42,8 +42,7 @@ pub(super) const CL_DEVICE_IL_VERSION: c_uint = 0x105b;
 pub(super) const CL_DEVICE_SUB_GROUP_SIZES_INTEL: c_uint = 0x4108;
 const CL_PROGRAM_BUILD_LOG: c_uint = 0x1183;
 const CL_KERNEL_WORK_GROUP_SIZE: c_uint = 0x11b0;
-/// With this property set, kernels may use device memory through addresses that are stored in
-/// memory.
+/// Lets kernels access device memory through addresses that are stored in memory.
 pub(super) const INDIRECT_DEVICE_ACCESS: c_uint = 0x4201;
 
 functions! {
@@ -118,7 +117,7 @@ type CopyMemory = unsafe extern "C" fn(
     *mut c_void,
 ) -> c_int;
 
-/// `clSetKernelArgMemPointerINTEL`. The arguments: the kernel, the number of the argument, and the
+/// `clSetKernelArgMemPointerINTEL`. The arguments: the kernel, the argument's index, and the
 /// address.
 type SetAddress = unsafe extern "C" fn(*mut c_void, c_uint, *const c_void) -> c_int;
 
@@ -132,13 +131,13 @@ pub(super) type FindVariable = unsafe extern "C" fn(
     *mut *mut c_void,
 ) -> c_int;
 
-/// The option with which Intel's compiler for GPUs makes the addresses of variables available to
-/// programs. Intel's compiler for CPUs always does this, and rejects the option.
+/// The option that makes Intel's compiler for GPUs expose the addresses of variables to programs.
+/// Intel's compiler for CPUs always does so, and rejects the option.
 ///
 /// Source: the plugin for Intel's GPUs in the offloading runtime of LLVM 22.
 const EXPORT_VARIABLES: &str = "-cl-take-global-address";
 
-/// A platform's functions of Intel's memory extension. With this extension, memory has addresses.
+/// A platform's functions from Intel's memory extension, through which memory has addresses.
 pub(super) struct Memory {
     pub(super) allocate: Allocate,
     pub(super) free: Free,
@@ -156,7 +155,7 @@ pub(super) struct DeviceId {
     pub(super) is_cpu: bool,
 }
 
-/// The result of the first call of `get`.
+/// The result of the first call to `get`.
 static OPENCL: OnceLock<core::result::Result<OpenCl, String>> = OnceLock::new();
 
 impl OpenCl {
@@ -202,8 +201,8 @@ impl OpenCl {
             "platforms",
             CL_PLATFORM_NOT_FOUND_KHR,
             &|room, all, count| {
-                // SAFETY: there is space for `room` handles, and for the number unless its pointer
-                // is null.
+                // SAFETY: `all` has space for `room` handles, and `count` is null or valid for
+                // writes.
                 unsafe { (self.clGetPlatformIDs)(room, all, count) }
             },
         )
@@ -211,13 +210,13 @@ impl OpenCl {
 
     fn devices_of(&self, platform: *mut c_void, kind: u64) -> Result<Vec<*mut c_void>> {
         self.list("clGetDeviceIDs", "devices", CL_DEVICE_NOT_FOUND, &|room, all, count| {
-            // SAFETY: the platform is one of `platforms`. There is space for `room` handles, and
-            // for the number unless its pointer is null.
+            // SAFETY: the platform is one of `platforms`, `all` has space for `room` handles, and
+            // `count` is null or valid for writes.
             unsafe { (self.clGetDeviceIDs)(platform, kind, room, all, count) }
         })
     }
 
-    /// Returns a text from a platform or a device; empty if there is none.
+    /// Returns a text that a platform or a device reports; empty if there is none.
     pub(super) fn text(
         &self,
         of: *mut c_void,
@@ -225,7 +224,7 @@ impl OpenCl {
         ask: unsafe extern "C" fn(*mut c_void, c_uint, usize, *mut c_void, *mut usize) -> c_int,
     ) -> String {
         text(&|room, bytes, size| {
-            // SAFETY: there is space for `room` bytes, and for the size unless its pointer is null.
+            // SAFETY: `bytes` has space for `room` bytes, and `size` is null or valid for writes.
             unsafe { ask(of, what, room, bytes, size) }
         })
     }
@@ -234,16 +233,16 @@ impl OpenCl {
     pub(super) fn numbers<const N: usize>(&self, device: *mut c_void, what: c_uint) -> [u64; N] {
         let mut numbers = [0_u64; N];
         let size = size_of_val(&numbers);
-        // SAFETY: there is room for `size` bytes, and any bits are valid numbers. `size_t` and
-        // `cl_ulong` have 8 bytes on the systems that have this driver.
+        // SAFETY: `numbers` has space for `size` bytes, and any bits are valid numbers. `size_t`
+        // and `cl_ulong` have 8 bytes on the systems that have this driver.
         unsafe {
             (self.clGetDeviceInfo)(device, what, size, numbers.as_mut_ptr().cast(), ptr::null_mut())
         };
         numbers
     }
 
-    /// Returns limits of a device; the largest numbers if the device does not report them. In that
-    /// case, the driver itself returns an error for a request that is too large.
+    /// Returns a device's limits; a limit that it does not report is `u64::MAX`. In that case, the
+    /// driver itself rejects a request that is too large.
     pub(super) fn limits<const N: usize>(&self, device: *mut c_void, what: c_uint) -> [u64; N] {
         let mut limits = self.numbers(device, what);
         for limit in &mut limits {
@@ -341,8 +340,8 @@ impl OpenCl {
 
     fn log(&self, program: *mut c_void, device: *mut c_void) -> String {
         let log = text(&|room, bytes, size| {
-            // SAFETY: program and device are alive. There is space for `room` bytes, and for the
-            // size unless its pointer is null.
+            // SAFETY: program and device are alive. `bytes` has space for `room` bytes, and `size`
+            // is null or valid for writes.
             unsafe {
                 let what = CL_PROGRAM_BUILD_LOG;
                 (self.clGetProgramBuildInfo)(program, device, what, room, bytes, size)
@@ -356,7 +355,7 @@ impl OpenCl {
     }
 
     /// Queries the number of handles, and then the handles. The code `none` means an empty list.
-    /// The arguments of `ask` are the space in handles, the handles, and their number.
+    /// `ask` takes the space in handles, the handles, and their number.
     fn list(
         &self,
         function: &'static str,
@@ -383,8 +382,8 @@ impl DriverErrors for OpenCl {
     }
 }
 
-/// Queries the size of a text, and then the text up to its NUL; empty if there is none. The
-/// arguments of `ask` are the space in bytes, the bytes, and their number.
+/// Queries the size of a text, and then the text up to its NUL; empty if there is none. `ask` takes
+/// the space in bytes, the bytes, and their number.
 fn text(ask: &dyn Fn(usize, *mut c_void, *mut usize) -> c_int) -> String {
     let mut size = 0;
     ask(0, ptr::null_mut(), &mut size);
