@@ -70,8 +70,8 @@ pub(crate) struct Names<'a> {
     left: usize,
 }
 
-/// The limit for all names together, as a multiple of the size of the table and the records that
-/// refer to it. In compilers' files, all names together are at most a few times as large as the
+/// The maximum total size of all names, as a multiple of the size of the table plus that of the
+/// records that refer to it. In compilers' files, the names are at most a few times as large as the
 /// table.
 #[cfg(feature = "object")]
 pub(crate) const NAMES_PER_FILE: usize = 16;

@@ -41,9 +41,10 @@
 ///
 /// The name is the argument of `compile` in build.rs. The bytes do not pass through the compiler:
 /// the build script puts them into a static library, and the expansion refers to them by a symbol.
-/// ROCm's and LLVM's tools find the bytes in the section `.hip_fatbin` if all targets are AMD GPUs,
-/// otherwise in `.llvm.offloading`. The symbol's name contains a hash of the pack's content.
-/// Different crates can therefore use the same pack name, and identical packs are linked only once.
+/// The bytes are in the section `.hip_fatbin` if all targets are AMD GPUs, else in
+/// `.llvm.offloading`, where ROCm's and LLVM's tools look for them. The symbol's name contains a
+/// hash of the pack's content. Different crates can therefore use the same pack name, and identical
+/// packs are linked only once.
 /// A pack that no code uses is not linked.
 ///
 /// A pack of 64 MiB or more is not copied into the crate's library (`.rlib`): the linker reads it

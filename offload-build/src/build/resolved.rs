@@ -20,8 +20,8 @@ pub struct ResolvedTargets {
 /// Versions are ordered. A missing toolkit compares less than any version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToolkitVersion {
-    /// The build compiles nothing (see [`Build::is_skipped`](crate::Build::is_skipped)), so it did
-    /// not search for nvcc.
+    /// There is nothing to compile (see [`Build::is_skipped`](crate::Build::is_skipped)), so the
+    /// build did not search for nvcc.
     NotAsked,
     /// No nvcc was found.
     Missing,

@@ -12,8 +12,8 @@ use std::fs;
 /// clang's options for emitting the LLVM IR that [`regions::cut`] reads. clang inlines as for GPUs,
 /// with 11 times the threshold for CPUs. It fully unrolls loops with few iterations, so that a
 /// thread keeps a sum in a register. Other loops may be turned (see `regions/turn.rs`). The build
-/// later adds the loops over the threads, which clang then vectorizes. No kernel reads `errno`. These
-/// options, not the source, are why clang ignores a `#pragma unroll`, so hide its warnings.
+/// later adds the loops over the threads, which clang then vectorizes. No kernel reads `errno`.
+/// These options make clang ignore some `#pragma unroll`, so hide its warnings.
 const INLINED: &[&str] = &[
     "-DOFFLOAD_CPU_REGIONS",
     "-O1",

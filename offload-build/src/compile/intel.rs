@@ -21,8 +21,8 @@ const ELEMENT: &str = "%offload_dynamic_shared_element";
 /// Disables some of clang's passes. For `i & 7` and `i & 0x7fff`, the first two passes create
 /// counters of 3 or 15 bits, which clang 22 emits as 8 or 16 bits in SPIR-V without masking the
 /// excess bits. The other passes combine four `bool`s into an `i4`, a type on which clang crashes.
-/// Drivers vectorize the code themselves. Without these passes, clang ignores some `#pragma unroll`,
-/// so hide its warnings.
+/// Drivers vectorize the code themselves. Without these passes, clang ignores some `#pragma
+/// unroll`, so hide its warnings.
 const WITHOUT_PASSES: [&str; 7] = [
     "-mllvm",
     "-opt-disable=indvars",

@@ -44,7 +44,7 @@ fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaA
     archs.retain(|arch| tools.clang_knows(clang, &arch.to_string()));
     if archs.is_empty() {
         Err(missing(format!(
-            "{} and {} have no architecture in common (ptxas --help lists those of ptxas)",
+            "{} and {} support no common architecture (run ptxas --help to see what ptxas supports)",
             ptxas.path.display(),
             clang.path.display()
         )))

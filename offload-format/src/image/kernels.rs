@@ -14,7 +14,7 @@ use core::fmt;
 #[derive(Clone)]
 pub struct Kernels<'data>(Tables<'data>);
 
-/// The kernels of one image, with a variant for each format.
+/// The kernels of one image, with a variant for each vendor's format.
 #[derive(Clone)]
 #[expect(
     clippy::large_enum_variant,

@@ -26,7 +26,7 @@ pub(super) struct Listing<'a> {
     pub(super) limit: u64,
     /// How many more bytes the list may keep in memory.
     pub(super) left: u64,
-    /// The offsets of images in tables. These images may also be entries of object bundles.
+    /// The file offsets of images that tables list. They may also be entries of object bundles.
     #[cfg(feature = "object")]
     pub(super) in_tables: BTreeSet<u64>,
     /// The limits for further uncompressed images.

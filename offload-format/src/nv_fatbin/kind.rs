@@ -1,4 +1,4 @@
-//! What the numbers in an entry mean: image kinds, host systems and compression methods.
+//! Numbers in an entry: image kinds, host systems and compression methods.
 
 use super::FLAG_SCRAMBLED;
 use core::fmt;

@@ -105,7 +105,7 @@ impl<'data> Oxart<'data> {
         let options = reader.u64(24, WHAT)?;
         let name = text(reader, HEADER, name_size, 16, "name of a bundle of cuda-oxide")?;
         let at = HEADER + name_size;
-        let target = text(reader, at, target_size, 18, "target of a bundle of cuda-oxide")?;
+        let target = text(reader, at, target_size, 18, "target in a cuda-oxide bundle")?;
         let payloads = Records { start: at + target_size, count: payloads? };
         let entries = Records { start: payloads.end(), count: entries? };
         reader.range(

@@ -12,7 +12,7 @@ use core::fmt;
 pub struct Template {
     /// The template's name in the source, with namespaces: `ns::scale`.
     pub source_name: String,
-    /// The arguments, in order. A valid text contains at least one argument.
+    /// The arguments, in order. Well-formed text contains at least one.
     pub arguments: Vec<TemplateArgument>,
 }
 

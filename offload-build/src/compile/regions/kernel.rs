@@ -304,8 +304,8 @@ impl Kernel {
     }
 
     /// Writes the first instructions of each thread, which get the results of comparisons of sums
-    /// as parameters. Threads of a row with the same results run together, so clang hoists code
-    /// that depends on the results out of the loop over these threads.
+    /// as parameters. Threads in a row that got the same results run together, so clang hoists
+    /// code that depends on the results out of the loop over these threads.
     fn compare(&mut self, of: &[usize]) {
         for (at, line) in self.varying.iter().enumerate() {
             let Some((order, ty, sum)) = comparison(line, of) else {

@@ -104,7 +104,7 @@ fn renamed(
     renamed
 }
 
-/// Returns a record whose fields use the new names of their types.
+/// Returns a copy of the record with its field types renamed.
 fn with_new_names(record: &Record, renamed: &HashMap<String, String>) -> Record {
     let mut record = record.clone();
     if let Content::Fields(fields) | Content::Packed(fields) = &mut record.content {

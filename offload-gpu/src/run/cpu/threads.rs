@@ -114,7 +114,8 @@ pub(super) unsafe fn run(
     ADDED.fetch_sub(added, Ordering::Relaxed);
     if next.into_inner() < blocks {
         return Err(
-            "the system cannot start a thread, which a launch from inside a kernel needs".into()
+            "the system cannot start another thread, which a kernel that launches kernels needs"
+                .into(),
         );
     }
     let mut result = result.lock().unwrap_or_else(PoisonError::into_inner);

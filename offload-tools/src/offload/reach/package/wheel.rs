@@ -129,7 +129,7 @@ fn warn_of_differences(package: &Package, architectures: &[Architecture]) {
     let gpus: Vec<&str> = gpus.map(|gpu| gpu.version.as_str()).collect();
     if !gpus.is_empty() {
         out::warn(&format!(
-            "these compute capabilities have no image, but nvidia-variant-provider accepts the wheel for them: {}",
+            "nvidia-variant-provider would install the wheel on GPUs that it has no image for: {}",
             gpus.join(", ")
         ));
     }
