@@ -20,7 +20,7 @@ namespace offload_cpu {
 namespace reports {
 
 /* Whether a kernel runs on this thread of the operating system, and no report has ended the kernel. */
-inline bool is_in_kernel() { return current != nullptr && turn::is_mine() && !is_ending; }
+inline bool is_in_kernel() { return is_running() && !is_ending; }
 
 /* A finding after which the process ends.  What the kernel's code calls to end the process is not reported again. */
 struct last_finding : finding {

@@ -52,40 +52,6 @@ struct unseen {
 };
 
 #if defined(OFFLOAD_CPU_CHECK_RACES)
-struct fiber_set;
-
-/* What the checked images of a process share, since ThreadSanitizer limits the fibers of a process. */
-struct process_fibers {
-  static constexpr int own_layout = 1;
-  int layout;   /* the version of the layout of this struct and the sets */
-  bool is_held; /* by the thread that reads or changes the list */
-  unsigned made; /* fibers of all sets */
-  uint64_t launches, uses;
-  fiber_set *sets;
-
-  static inline process_fibers *shared;
-
-  /* Unchecked images use the first half of the memory. */
-  static process_fibers *begin(const offload_cpu_settings *settings) {
-    static process_fibers own;
-    if (settings == nullptr || settings->size < sizeof *settings || settings->stacks == nullptr ||
-        settings->stacks_size / 2 < sizeof(process_stacks) || settings->stacks_size / 2 < sizeof(process_fibers))
-      return &own;
-    auto *all = reinterpret_cast<process_fibers *>(static_cast<char *>(settings->stacks) + settings->stacks_size / 2);
-    int was = 0;
-    return __atomic_compare_exchange_n(&all->layout, &was, own_layout, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
-                   was == own_layout
-               ? all
-               : &own;
-  }
-
-  void lock() {
-    while (__atomic_exchange_n(&is_held, true, __ATOMIC_ACQUIRE))
-      sched_yield();
-  }
-  void unlock() { __atomic_store_n(&is_held, false, __ATOMIC_RELEASE); }
-};
-
 /* Fibers with their stacks, made when they are needed. */
 struct fiber_set {
   static constexpr unsigned most = 1024;
@@ -97,8 +63,7 @@ struct fiber_set {
   pthread_t owner;
   unsigned number;
   uint64_t last_used;
-  uint64_t held_by; /* the number of the launch that holds the set until it ends; 0: none */
-  bool is_busy;    /* with a block of this launch */
+  bool is_busy;
   fiber_set *next;
 
   /* Beyond so many fibers, sets of any owner are reused.  GCC up to 12 needs 0.8 MB for each and supports 8128 at a time. */
@@ -109,87 +74,79 @@ struct fiber_set {
 #endif
   static constexpr unsigned most_in_all = 8000;
 
-  bool is_mine() const { return pthread_equal(owner, pthread_self()); }
+  static void destroy(process_checks &all, fiber_set &set) {
+    for (; set.made != 0; --all.fibers)
+      __tsan_destroy_fiber(set.fibers[--set.made]);
+    set.stacks.release();
+  }
 
-  /* Finds or makes a set for this block; null if there is no memory.  The launches of one thread of the operating system are
-   * ordered anyway, so each begins with the first of the thread's sets. */
-  static fiber_set *find(process_fibers &all, const launch &l, unsigned number) {
+  /* Finds or makes a set; null if there is no memory.  The launches of one thread of the operating system are ordered anyway,
+   * so each begins with the first of the thread's sets. */
+  static fiber_set *find(process_checks &all, unsigned count, unsigned number) {
     fiber_set *found = nullptr, *oldest = nullptr, *largest = nullptr;
     for (fiber_set *set = all.sets; set != nullptr; set = set->next) {
-      if (set->held_by != 0 && (set->held_by != l.checks->number || set->is_busy))
+      if (set->is_busy)
         continue;
-      if (set->number == number && set->is_mine())
+      if (set->number == number && pthread_equal(set->owner, pthread_self()))
         found = set;
-      if (set->made >= l.count && (oldest == nullptr || set->last_used < oldest->last_used))
+      if (set->made >= count && (oldest == nullptr || set->last_used < oldest->last_used))
         oldest = set;
       if (largest == nullptr || set->made > largest->made)
         largest = set;
     }
     const unsigned made = found != nullptr ? found->made : 0;
-    if (made < l.count && all.made + l.count - made > wanted_in_all && largest != nullptr)
-      found = oldest != nullptr ? oldest : largest;
-    if (found == nullptr) {
-      found = static_cast<fiber_set *>(calloc(1, sizeof(fiber_set)));
-      if (found == nullptr || !found->stacks.reserve(most, 2 * checked_stack)) {
-        free(found);
-        return nullptr;
-      }
+    if (made < count && all.fibers + count - made > wanted_in_all && largest != nullptr)
+      return oldest != nullptr ? oldest : largest;
+    if (found == nullptr && (found = static_cast<fiber_set *>(calloc(1, sizeof(fiber_set)))) != nullptr) {
       found->next = all.sets;
       all.sets = found;
     }
-    found->owner = pthread_self();
-    found->number = number;
     return found;
   }
 
-  /* Lets the set hold `count` fibers: if there are too many, destroys those of unused sets.  Returns false if others' launches
-   * use too many. */
-  bool make_room(process_fibers &all, unsigned count) {
-    const unsigned more = made < count ? count - made : 0;
-    bool others_run = false;
-    for (fiber_set *set = all.sets; set != nullptr && all.made + more > most_in_all; set = set->next) {
-      others_run |= set->held_by != 0 && !set->is_mine();
-      if (set->held_by == 0 && set != this)
-        for (; set->made != 0; --all.made)
-          __tsan_destroy_fiber(set->fibers[--set->made]);
-    }
-    if (all.made + more <= most_in_all) {
-      all.made += more;
-      return true;
-    }
-    if (!others_run)
-      fail("too many threads at a time for ThreadSanitizer: a kernel launches kernels that launch others");
-    return false;
-  }
-
-  /* Returns a set for this block, or null if the launch is refused.  Waits while others' launches use too many fibers: when
-   * those end, they return theirs, and each can reuse its own until then. */
+  /* Returns a set for this block, or null if the launch is refused. */
   static fiber_set *take(launch &l, unsigned block) {
     const unsigned count = l.count;
     if (count > most)
       fail("a block has more than 1024 threads, which no GPU runs");
-    process_fibers &all = *process_fibers::shared;
-    for (;; sched_yield()) {
-      all.lock();
-      fiber_set *found = find(all, l, block % (count <= 32 ? 8 : count <= 128 ? 4 : 2));
-      if (found != nullptr && found->make_room(all, count)) {
-        found->last_used = ++all.uses;
-        found->held_by = l.checks->number;
-        found->is_busy = true;
-      } else if (found != nullptr) {
-        all.unlock();
-        continue;
-      }
-      all.unlock();
-      if (found == nullptr)
-        refuse_stacks(l, most, 2 * checked_stack);
-      else
-        for (; found->made < count; ++found->made)
-          found->fibers[found->made] = __tsan_create_fiber(0);
-      return found;
+    process_checks &all = *l.checks->process;
+    const unsigned number = block % (count <= 32 ? 8 : count <= 128 ? 4 : 2);
+    fiber_set *found = find(all, count, number);
+    /* Another image may have smaller stacks. */
+    const size_t size = 2 * checked_stack;
+    if (found != nullptr && found->stacks.from != nullptr && found->stacks.size < size)
+      found->stacks.release();
+    if (found == nullptr || (found->stacks.from == nullptr && !found->stacks.reserve(most, size))) {
+      refuse_stacks(l, most, size);
+      return nullptr;
     }
+    found->is_busy = true;
+    const unsigned more = found->made < count ? count - found->made : 0;
+    for (fiber_set *set = all.sets; set != nullptr && all.fibers + more > most_in_all; set = set->next)
+      if (!set->is_busy)
+        destroy(all, *set);
+    if (all.fibers + more > most_in_all)
+      fail("too many threads at a time for ThreadSanitizer: a kernel launches kernels that launch others");
+    found->owner = pthread_self();
+    found->number = number;
+    found->last_used = ++all.uses;
+    for (; found->made < count; ++all.fibers)
+      found->fibers[found->made++] = __tsan_create_fiber(0);
+    return found;
   }
 };
+
+/* Frees the image's own fibers when it is unloaded: ThreadSanitizer ends a program with 8128 fibers. */
+__attribute__((destructor)) static void give_back_fibers() {
+  process_checks &own = process_checks::own;
+  if (own.depth != 0)
+    return;
+  while (fiber_set *set = own.sets) {
+    own.sets = set->next;
+    fiber_set::destroy(own, *set);
+    free(set);
+  }
+}
 
 /* Each block has `edges` addresses by which its threads are ordered.  Edge 0 is none.  Barriers use 1 and 2 in turn, since a
  * thread may reach the next barrier before another has left this one.  Calls of __syncwarp use the edges of their warp in turn:
@@ -204,9 +161,8 @@ inline void *launches() { return &environ; }
 /* Called before a launch waits for its turn: launches that still run then are not ordered before it. */
 inline void before_launch() { __tsan_acquire(launches()); }
 
-inline void launch_begins(launch &l, const offload_cpu_settings *settings) {
-  process_fibers::shared = process_fibers::begin(settings);
-  l.checks->number = __atomic_add_fetch(&process_fibers::shared->launches, 1, __ATOMIC_RELAXED);
+inline void launch_begins(launch &l) {
+  l.checks->number = ++l.checks->process->launches;
   l.checks->home = __tsan_get_current_fiber();
   __tsan_release(&l.checks->started);
 }
@@ -215,23 +171,13 @@ constexpr unsigned no_sync = 1;
 
 inline void launch_ended(launch &l) {
   /* Once for each fiber is enough: whatever is after the fiber's last thread is after its earlier threads, too. */
-  process_fibers &all = *process_fibers::shared;
-  all.lock();
-  fiber_set *set = all.sets;
-  all.unlock();
-  for (; set != nullptr; set = set->next) {
-    if (set->held_by != l.checks->number)
-      continue;
+  for (fiber_set *set = l.checks->process->sets; set != nullptr; set = set->next)
     for (unsigned i = 0; i < set->made; ++i)
       if (set->launches[i] == l.checks->number) {
         __tsan_switch_to_fiber(set->fibers[i], no_sync);
         __tsan_release(&l.checks->ended);
         __tsan_switch_to_fiber(l.checks->home, no_sync);
       }
-    all.lock();
-    set->held_by = 0;
-    all.unlock();
-  }
   __tsan_acquire(&l.checks->ended);
   __tsan_release(launches());
 }
@@ -269,9 +215,7 @@ inline void block_ended(launch &l) {
     return;
   l.checks->set->stacks = l.stacks;
   l.stacks = {};
-  process_fibers::shared->lock();
   l.checks->set->is_busy = false;
-  process_fibers::shared->unlock();
 }
 
 inline char *put(char *to, const char *text) {
@@ -348,7 +292,7 @@ inline void acquires(launch &l, check::edge by) {
 struct fiber_set {};
 namespace races {
 inline void before_launch() {}
-inline void launch_begins(launch &, const offload_cpu_settings *) {}
+inline void launch_begins(launch &) {}
 inline void launch_ended(launch &) {}
 inline void block_begins(launch &) {}
 inline void block_ended(launch &) {}

@@ -107,7 +107,7 @@ struct finding {
 /* Adds to a sanitizer's report which kernel runs on this thread of the operating system. */
 inline void of_sanitizer(uintptr_t address, void (*summary)(const char *) = __sanitizer_report_error_summary) {
   launch *l = current;
-  if (l == nullptr || !turn::is_mine())
+  if (!is_running())
     return;
   ++l->checks->findings;
   finding it;

@@ -32,10 +32,11 @@ struct checked_launch {
   unsigned findings;
   unsigned told_count;
   uint64_t told[64]; /* the places of findings about barriers and warps: see reports::is_new */
+  struct process_checks *process;
   struct shared_memory *shared;
   struct fiber_set *set;
   unsigned blocks; /* the number of blocks that have begun */
-  uint64_t number; /* unique among the launches of this image */
+  uint64_t number; /* unique among the launches of the process */
   unsigned groups[1024 / warpSize]; /* how often lanes of each warp have met in __syncwarp */
   void *home;   /* ThreadSanitizer's name for the stack of the launch's caller */
   char *edges;  /* the block's addresses, one for each edge; see check_races.h */
@@ -45,29 +46,58 @@ struct checked_launch {
   time_t end;   /* when the launch is ended, if there is a limit; else 0 */
 };
 
-/* One grid runs at a time, so that findings do not depend on chance, but a thread of it may launch another.  A lock of pthread
- * is not used: ThreadSanitizer would order the launches that wait for it. */
-struct turn {
-  static inline pthread_t holder;
-  static inline unsigned depth;
-  static inline bool taken;
+/* What launches have in common.  With ThreadSanitizer, the images of a process share it, since fibers are limited. */
+struct process_checks {
+  static constexpr int own_layout = 1;
+  static process_checks own;
 
-  static bool is_mine() { return __atomic_load_n(&depth, __ATOMIC_ACQUIRE) != 0 && pthread_equal(holder, pthread_self()); }
-  static void take() {
+  int layout; /* the version of the layout of this struct and the sets */
+  /* One grid runs at a time, so that findings do not depend on chance, but a thread of it may launch another.  A lock of
+   * pthread is not used: ThreadSanitizer would order the launches that wait for it. */
+  bool is_taken;
+  unsigned depth;
+  pthread_t holder;
+  /* See check_races.h. */
+  unsigned fibers;
+  uint64_t launches, uses;
+  struct fiber_set *sets;
+
+  /* Unchecked images use the first half of the settings' memory. */
+  static process_checks *of(const offload_cpu_settings *settings) {
+#if defined(OFFLOAD_CPU_CHECK_RACES)
+    static_assert(sizeof(process_stacks) <= 256 && sizeof(process_checks) <= 256);
+    if (settings != nullptr && settings->size >= sizeof *settings && settings->stacks_size >= 512) {
+      auto *shared = reinterpret_cast<process_checks *>(static_cast<char *>(settings->stacks) + 256);
+      int was = 0;
+      __atomic_compare_exchange_n(&shared->layout, &was, own_layout, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+      if (was == 0 || was == own_layout)
+        return shared;
+    }
+#endif
+    (void)settings;
+    return &own;
+  }
+
+  bool is_mine() const { return __atomic_load_n(&depth, __ATOMIC_ACQUIRE) != 0 && pthread_equal(holder, pthread_self()); }
+  void take() {
     if (!is_mine()) {
-      while (__atomic_exchange_n(&taken, true, __ATOMIC_ACQUIRE))
+      while (__atomic_exchange_n(&is_taken, true, __ATOMIC_ACQUIRE))
         sched_yield();
       holder = pthread_self();
     }
     __atomic_store_n(&depth, depth + 1, __ATOMIC_RELEASE);
   }
-  static void give() {
+  void give() {
     unsigned left = depth - 1;
     __atomic_store_n(&depth, left, __ATOMIC_RELEASE);
     if (left == 0)
-      __atomic_store_n(&taken, false, __ATOMIC_RELEASE);
+      __atomic_store_n(&is_taken, false, __ATOMIC_RELEASE);
   }
 };
+inline process_checks process_checks::own;
+
+/* Whether a kernel of this image runs on this thread of the operating system. */
+inline bool is_running() { return current != nullptr && current->checks != nullptr && current->checks->process->is_mine(); }
 
 } // namespace offload_cpu
 
@@ -110,6 +140,9 @@ void trap(const char *how, code_place at) {
 
 namespace check {
 
+/* The number of running launches. */
+static unsigned launches_of_image;
+
 void launch_begins(launch &l, const offload_cpu_settings *settings) {
   races::before_launch();
   unseen guard;
@@ -118,21 +151,25 @@ void launch_begins(launch &l, const offload_cpu_settings *settings) {
     fail("no memory for the checks of a launch");
   if (l.in_order == order::any)
     l.in_order = order::forward;
-  turn::take();
+  l.checks->process = process_checks::of(settings);
+  l.checks->process->take();
+  ++launches_of_image;
   reports::begin();
   reports::watch_death(true);
   reports::limit(l);
-  races::launch_begins(l, settings);
+  races::launch_begins(l);
 }
 
 unsigned launch_ended(launch &l) {
   races::launch_ended(l);
   unsigned findings = l.checks->findings;
   unseen guard;
+  process_checks *process = l.checks->process;
   free(l.checks);
-  if (turn::depth == 1)
+  l.checks = nullptr;
+  if (--launches_of_image == 0)
     reports::watch_death(false);
-  turn::give();
+  process->give();
   return findings;
 }
 

@@ -58,8 +58,8 @@ struct offload_cpu_settings {
   uint64_t seed;      /* of a random one */
   /* Receives the numbers of the running block and its running thread, if an order is set; or null. */
   volatile uint64_t *progress;
-  /* Memory for offload_cpu::process_stacks, and then for process_fibers, which all images of the process share; zeroed before
-   * the first image gets it. */
+  /* Memory for offload_cpu::process_stacks, and from byte 256 for process_checks, which all images of the process share; zeroed
+   * before the first image gets it. */
   void *stacks;
   size_t stacks_size;
   int process; /* the process ID: after a fork, the child makes its own stacks */

@@ -5,6 +5,7 @@ use crate::pack::{Compressed, PackImage};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
+use core::convert::Infallible;
 use core::fmt;
 use offload_format::select::SelectError;
 use offload_format::target::Vendor;
@@ -94,6 +95,13 @@ impl From<CallError> for RunError {
     #[inline]
     fn from(error: CallError) -> Self {
         Self::new("call a kernel", Cause::Call(error))
+    }
+}
+
+/// For methods of variables that host code cannot access: the compiler then reports only why.
+impl From<Infallible> for RunError {
+    fn from(never: Infallible) -> Self {
+        match never {}
     }
 }
 

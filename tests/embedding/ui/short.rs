@@ -238,7 +238,11 @@ const CALLS: &[(&str, &str, &str)] = &[
     ("variable_element", "device: &Device", "TABLE.write_at(device, 1, &[1_u8, 2])"),
     ("variable_length", "device: &Device", "TABLE.write(device, &[1.0, 2.0])"),
     ("variable_misspelt", "device: &Device", "TABEL.read(device)"),
-    ("variable_static", "device: &Device", "HIDDEN.read(device)"),
+    (
+        "variable_static",
+        "device: &Device",
+        "HIDDEN.read(device).map_err(offload_gpu::run::RunError::from)",
+    ),
     ("variable_type", "device: &Device", "TABLE.write(device, &[1.0_f64; 4])"),
     // Values of types that Rust lacks.
     ("u64_for_size", "n: u64, v: kernels::float4", "values(n, 0, 0, v, None)"),
