@@ -100,6 +100,7 @@ impl From<CallError> for RunError {
 
 /// For methods of variables that host code cannot access: the compiler then reports only why.
 impl From<Infallible> for RunError {
+    #[inline]
     fn from(never: Infallible) -> Self {
         match never {}
     }

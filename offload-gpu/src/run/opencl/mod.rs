@@ -14,12 +14,10 @@ use super::backend::{Arguments, Backend, Handle, LoadableImage, NO_VARIABLE, Pla
 use super::context::{Context, Modules, shared};
 use super::error::{Cause, DriverErrors, Result, RunError};
 use super::launch::{DeviceLimits, Launch};
-use crate::text::joined;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_int, c_uint, c_void};
 use core::mem::MaybeUninit;
@@ -43,12 +41,10 @@ pub(super) fn devices(only: Option<i32>) -> (Vec<Arc<Context>>, Option<String>) 
         Ok(found) => found,
         Err(error) => return (contexts, Some(error.to_string())),
     };
+    let count = found.len();
     for (ordinal, id) in (0..).zip(found) {
         match only {
-            Some(only) if only != ordinal => {
-                others.push(format!("opencl:{ordinal}"));
-                continue;
-            }
+            Some(only) if only != ordinal => continue,
             None if id.is_cpu => {
                 others.push(format!(
                     "opencl:{ordinal} is a CPU, which is used only if selected by name"
@@ -63,11 +59,10 @@ pub(super) fn devices(only: Option<i32>) -> (Vec<Arc<Context>>, Option<String>) 
             Err(error) => unusable.push(error.to_string()),
         }
     }
-    if let Some(only) = only.filter(|_| !others.is_empty()) {
-        let names = joined(&others, ", ");
-        others = vec![format!("this machine has {names}, but no opencl:{only}")];
-    }
     if contexts.is_empty() {
+        if only.is_some() && count != 0 {
+            others.push(format!("this machine's last OpenCL device is opencl:{}", count - 1));
+        }
         unusable.append(&mut others);
         if unusable.is_empty() {
             unusable.push(opencl.nothing_here());
