@@ -243,9 +243,11 @@ inline void add_place(text &to, const code_place &at) { to.add("%s:%u", at.file,
 
 inline void add_place(text &to, void *pc) {
   char place[512];
-  const char *unknown = __sanitizer_symbolize_pc != nullptr
-                            ? "an unknown line"
-                            : "a line that this sanitizer cannot name (OFFLOAD_CPU_CHECK=memory can)";
+#if defined(OFFLOAD_CPU_CHECK_MEMORY)
+  const char unknown[] = "an unknown line";
+#else
+  const char unknown[] = "a line that this sanitizer cannot name (OFFLOAD_CPU_CHECK=memory can)";
+#endif
   to.add("%s", find_place(pc, place) ? place : unknown);
 }
 
