@@ -68,7 +68,7 @@ impl<'data> Archive<'data> {
     /// tables.
     fn read_tables(&mut self) -> Result<()> {
         let Some(header) = self.header_at(self.first)? else { return Ok(()) };
-        if header.name.starts_with(b"__.SYMDEF") || header.name.starts_with(b"#1/") {
+        if header.name.starts_with(b"__.SYMDEF") || header.name_size().is_some() {
             self.kind = Names::Bsd;
             let (member, next) = self.read_member(self.first)?;
             let name = member.name.strip_suffix(b" SORTED").unwrap_or(member.name);
@@ -127,13 +127,9 @@ impl<'data> Archive<'data> {
         }
         let data =
             Reader::new(self.data).range(data_offset, size, at + SIZE_FIELD, "archive member")?;
-        let Some(name_size) = header.name.strip_prefix(b"#1/") else {
+        let Some(name_size) = header.name_size() else {
             return Ok((member(self.name(&header)?, Some(data)), header.next()));
         };
-        // In BSD archives, the name sits between header and data, and counts towards the size.
-        let name_size = number(name_size).ok_or_else(|| {
-            Error::new(ErrorKind::Malformed, "size of an archive member's name", at)
-        })?;
         let inner = Reader::new(data);
         let name = trimmed(inner.range(0, name_size, at, "archive member's name")?, 0);
         let size = size - name_size;
@@ -251,6 +247,12 @@ impl<'data> Header<'data> {
         let size = number(&bytes[SIZE_FIELD as usize..58])
             .ok_or_else(|| wrong("size of an archive member", SIZE_FIELD))?;
         Ok(Self { at, name, size })
+    }
+
+    /// In BSD archives, returns the size of the name if it sits between header and data. It counts
+    /// towards the size. Without digits, `#1/` is how GNU archives store the name `#1`.
+    fn name_size(&self) -> Option<u64> {
+        number(self.name.strip_prefix(b"#1/")?)
     }
 
     /// Returns the offset of the next header, which is even.
