@@ -50,7 +50,7 @@ struct grid_group {
   static __device__ dim3 dim_blocks() { return gridDim; }
   static __device__ dim3 group_dim() { return gridDim; }
   static constexpr __device__ bool is_valid() { return false; }
-  /* An error where a kernel that is compiled calls it: templates without instances may. */
+  /* An error only if a kernel that is compiled calls it: a template without instances may contain the call. */
   template <bool Waits = false> __device__ void sync() const {
     static_assert(Waits, "the blocks of a launch cannot wait for each other: use two launches");
   }

@@ -20,9 +20,9 @@ impl Budget {
     }
 
     pub(super) fn spend(&mut self, steps: u64) -> Result<()> {
-        let shared =
+        let too_long =
             Error::new(ErrorKind::Malformed, "image (finding its kernels would take too long)", 0);
-        self.left = self.left.checked_sub(steps).ok_or(shared)?;
+        self.left = self.left.checked_sub(steps).ok_or(too_long)?;
         Ok(())
     }
 }

@@ -73,12 +73,12 @@ pub(super) const fn problem(
         plain |= module.stream.is_none() && !module.images.is_empty();
         i += 1;
     }
-    match compressed {
-        true if !may_be_compressed => {
-            Some("the pack has compressed streams, but its type is for uncompressed packs")
-        }
-        true if plain => Some("only some modules of the pack are compressed"),
-        _ => None,
+    if compressed && !may_be_compressed {
+        Some("the pack has compressed streams, but its type is for uncompressed packs")
+    } else if compressed && plain {
+        Some("only some modules of the pack are compressed")
+    } else {
+        None
     }
 }
 

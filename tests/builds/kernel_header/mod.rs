@@ -99,6 +99,20 @@ fn headers_of_the_standard_library_and_names_of_users_live_beside_it() {
     assert!(ptx.contains("vprintf, "), "{ptx}");
 }
 
+/// With `-O1`, as in checked builds, g++ must still inline a function that another one calls.
+#[test(CLANG.slow())]
+fn functions_that_are_always_inlined_may_be_passed_to_others() {
+    let source = "#include <cooperative_groups/reduce.h>\nnamespace cg = cooperative_groups;\n\
+        __device__ __forceinline__ float add(float a, float b) { return a + b; }\n\
+        __global__ void k(float *x) {\n\
+          *x = cg::reduce(cg::tiled_partition<32>(cg::this_thread_block()), *x, add);\n}\n";
+    let scenario = Scenario::new("header_passed");
+    scenario
+        .pack("k", r#".file("kernels/k.cu").arch("cpu").opt_level(1)"#)
+        .write("kernels/k.cu", source);
+    scenario.build().env("CXX", "g++").passes();
+}
+
 /// The options with which clang compiles a kernel for each kind of target.
 const AMD: &str = "-x hip --offload-arch=gfx90a --offload-device-only -nogpulib -nogpuinc";
 const NVIDIA: &str = "-x cuda --offload-arch=sm_80 --offload-device-only -nogpulib -nogpuinc";

@@ -84,7 +84,7 @@ fn bundles_between_other_sections() {
         let host = read(clang(&folder, target, ("a.s", &source)));
         let error = object_bundle::strip(&host).unwrap_err();
         assert!(
-            error.to_string().contains("reference to a symbol in a removed section"),
+            error.to_string().contains("reference to a symbol in a removed section of the bundle"),
             "{error}"
         );
         assert_eq!(objcopy_strips(&folder, "host.o"), None);

@@ -553,8 +553,10 @@ fn nvidia_plugin(capability: &str, driver: &str) -> Value {
 
 /// Whether a warning states that the plugin accepts the wheel for a GPU without an image.
 fn is_named_in_a_warning(ran: &Ran, capability: &str) -> bool {
-    let lines =
-        ran.stderr.lines().filter(|line| line.starts_with("warning: nvidia-variant-provider"));
+    let lines = ran
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("warning: nvidia-variant-provider would install"));
     let mut lists = lines.filter_map(|line| line.rsplit_once(": "));
     lists.any(|(_, list)| list.split(", ").any(|it| it == capability))
 }

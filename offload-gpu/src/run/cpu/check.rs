@@ -115,8 +115,9 @@ pub(super) struct Settings {
     pub(super) depth: c_uint,
 }
 
-/// The stacks of all launches, as `offload/stacks.h` declares them. The program owns them, since
-/// images may be unloaded.
+/// Memory that all images share: the stacks of launches, as `offload/stacks.h` declares them, and
+/// from byte 256 the `process_checks` of `offload/checks.cpp`. The program owns it, because images
+/// may be unloaded.
 pub(super) type SharedStacks = [AtomicU64; 64];
 
 static STACKS: SharedStacks = [const { AtomicU64::new(0) }; 64];
