@@ -30,6 +30,11 @@
 #define OFFLOAD_OPAQUE __attribute__((noipa))
 #endif
 
+/* For functions with several callers that take longer than a call.  Kernels are compiled with a large limit for inlining, as on
+ * GPUs.  With that limit, the compiler would copy these functions into each caller, and compiling a small kernel would take a
+ * third longer. */
+#define OFFLOAD_ONE_COPY __attribute__((noinline))
+
 #if defined(_WIN32)
 /* A fiber that was left for good is reused by returning to its first function. */
 #define OFFLOAD_CPU_NEVER_BACK return

@@ -283,7 +283,7 @@ inline place *take_ready(launch &l) {
 }
 
 /* Lets all threads go on that have not returned: all of them are at the barrier. */
-inline __attribute__((noinline)) void open_barrier(launch &l) {
+inline OFFLOAD_ONE_COPY void open_barrier(launch &l) {
   check::barrier_is_complete(l);
   const unsigned votes = l.votes;
   l.at_barrier = l.votes = 0;
@@ -362,7 +362,7 @@ inline void all_call_one_function(const launch &l, unsigned base, offload_lanes 
 #endif
 
 /* Answers these lanes, which have all arrived. */
-inline void answer(launch &l, unsigned base, offload_lanes group) {
+inline OFFLOAD_ONE_COPY void answer(launch &l, unsigned base, offload_lanes group) {
 #if defined(OFFLOAD_CPU_CHECK)
   check::warp_is_complete(l, base, group);
 #else
@@ -384,7 +384,7 @@ inline void answer(launch &l, unsigned base, offload_lanes group) {
 }
 
 /* Lets the lanes of complete groups go on, after lane `thread` of the warp arrived somewhere or returned. */
-inline void settle_warp(launch &l, unsigned thread) {
+inline OFFLOAD_ONE_COPY void settle_warp(launch &l, unsigned thread) {
   if (l.at_warp == 0)
     return;
   const unsigned base = thread / warpSize * warpSize;
@@ -809,8 +809,9 @@ inline void run_blocks_on_first_stack(launch &l) { run_blocks(l); }
 
 /* Runs some blocks of a grid: from `first` to before `end`, counted with x fastest.  A requested order permutes these numbers.
  * Returns the number of findings of a checked build. */
-inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first, uint64_t end, size_t shared_size,
-                    void (*thread)(void *), void *context, const offload_cpu_settings *settings = nullptr) {
+inline OFFLOAD_ONE_COPY unsigned run(const unsigned *grid, const unsigned *block, uint64_t first, uint64_t end,
+                                     size_t shared_size, void (*thread)(void *), void *context,
+                                     const offload_cpu_settings *settings = nullptr) {
   launch l = {};
   l.index = &threadIdx;
   l.thread = thread;

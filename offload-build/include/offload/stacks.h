@@ -123,7 +123,7 @@ inline bool can_guard_within() {
 inline void unmap_slab(slab *it) { munmap(it->memory, it->count * it->pitch + page_size()); }
 
 /* Returns `count` stacks of at least `least` bytes, or null. */
-inline slab *map_slab(size_t count, size_t least, bool guards_within) {
+inline OFFLOAD_ONE_COPY slab *map_slab(size_t count, size_t least, bool guards_within) {
   /* These addresses must stay free for allocations whose failure ends the program: thread-local memory, other threads. */
   constexpr size_t spare = sizeof(void *) < 8 ? 1 << 24 : 1 << 26;
   const size_t page = page_size(), most = ~size_t(0) / 4;
@@ -391,7 +391,7 @@ struct stack_pool {
   char *&next_of(char *stack) const { return *reinterpret_cast<char **>(stack + size - sizeof(char *)); }
 
   /* Reserves stacks of at least `least` bytes, from the process's shared stacks or from a new mapping. */
-  bool reserve(size_t stacks, size_t least, process_stacks *of = nullptr, unsigned depth = 0) {
+  OFFLOAD_ONE_COPY bool reserve(size_t stacks, size_t least, process_stacks *of = nullptr, unsigned depth = 0) {
     all = of;
     faults_before = all != nullptr && stacks > 1 ? faults() : 0;
     /* Blocks of about the same size can reuse each other's stacks. */
@@ -431,7 +431,7 @@ struct stack_pool {
     idle = stack;
   }
 
-  void release() {
+  OFFLOAD_ONE_COPY void release() {
     if (from != nullptr && all == nullptr) {
       unmap_slab(from);
     } else if (from != nullptr) {
