@@ -146,7 +146,9 @@ impl<'a> Collected<'a> {
     pub(super) fn add(&mut self, path: &Path, seen: &Seen) -> Result<(), Error> {
         let is_of_tool =
             self.compilation.tool_folders.iter().any(|folder| path.starts_with(folder));
-        if is_of_tool || self.inputs.iter().any(|input| input.path == path) {
+        // Comparing paths component by component would take seconds for thousands of files.
+        let is_known = || self.inputs.iter().any(|it| it.path.as_os_str() == path.as_os_str());
+        if is_of_tool || is_known() {
             return Ok(());
         }
         let hash = seen.hash(path).ok_or_else(|| {

@@ -9,7 +9,8 @@ use std::path::{Component, Path, PathBuf};
 const FEW: usize = 8;
 
 /// Names, and the folders in which to search for each name. Only the set of existing files matters,
-/// not the order in which compilers search.
+/// not the order in which compilers search. Paths with the same text count as equal, because
+/// comparing them component by component would take seconds for thousands of files.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Lookup {
     pub folders: Vec<PathBuf>,
@@ -22,13 +23,13 @@ pub struct Lookup {
 
 impl Lookup {
     pub fn add_folder(&mut self, folder: &Path) {
-        if !self.folders.iter().any(|known| known == folder) {
+        if !self.folders.iter().any(|known| known.as_os_str() == folder.as_os_str()) {
             self.folders.push(folder.to_owned());
         }
     }
 
     pub fn add_name(&mut self, name: &Path) {
-        if !self.names.iter().any(|known| known == name) {
+        if !self.names.iter().any(|known| known.as_os_str() == name.as_os_str()) {
             self.names.push(name.to_owned());
         }
     }
