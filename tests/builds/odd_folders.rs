@@ -6,18 +6,13 @@ use offload_tests::judges::assert_is_for;
 use offload_tests::prelude::*;
 
 #[test(needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]).slow())]
-fn each_kind_of_build_in_a_folder_with_quotes() {
-    each_kind_of_build_in(r#"it's a "$HOME" test"#);
-}
-
-#[test(needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]).slow())]
 fn each_kind_of_build_in_a_folder_with_spaces() {
     each_kind_of_build_in("with two spaces");
 }
 
 #[test(needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]).slow())]
-fn each_kind_of_build_in_a_folder_with_other_signs() {
-    each_kind_of_build_in("a,b `c` $(d) #e");
+fn each_kind_of_build_in_a_folder_with_signs_of_shells() {
+    each_kind_of_build_in(r#"it's a,b "$HOME" `c` $(d) #e"#);
 }
 
 const LAUNCHER: &str = "#include <stddef.h>

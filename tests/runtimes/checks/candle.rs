@@ -17,9 +17,9 @@ const LONG: &str =
 fn all() -> impl Iterator<Item = Test> {
     // Keep the default selection small, because `corpus` runs all checks with both compilers.
     let all = [
-        (Compiler::Gcc, "", GCC.slow()),
-        (Compiler::Gcc, "memory,undefined", GCC.slow()),
         (Compiler::Clang, "races", CLANG.slow()),
+        (Compiler::Gcc, "", GCC.on_request(LONG)),
+        (Compiler::Gcc, "memory,undefined", GCC.on_request(LONG)),
         (Compiler::Clang, "", CLANG.on_request(LONG)),
         (Compiler::Gcc, "races", GCC.on_request(LONG)),
         (Compiler::Clang, "memory,undefined", CLANG.on_request(LONG)),
