@@ -145,7 +145,15 @@ fn entries(text: &str) -> Vec<Entry<'_>> {
     for line in text.lines() {
         // The comment character depends on the processor. For Windows, a space precedes it.
         let Some((code, comment)) = line.rsplit_once('\t') else { continue };
-        let Some((_, comment)) = comment.trim_start().split_once(' ') else { continue };
+        let Some((_, mut comment)) = comment.trim_start().split_once(' ') else { continue };
+        let mut value = code.trim_start().split_once([' ', '\t']).unwrap_or_default().1.trim();
+        // RISC-V's assembler cannot encode LEB128 numbers: g++ writes `.byte 0x88,0x1`, and the
+        // number in the comment, as in `uleb128 0x88; DW_AT_byte_size`.
+        if let Some(("uleb128" | "sleb128", rest)) = comment.split_once(' ')
+            && let Some((number, rest)) = rest.split_once("; ")
+        {
+            (value, comment) = (number, rest);
+        }
         if let Some(entry) = comment.strip_prefix("(DIE (0x") {
             let Some((id, tag)) = entry.split_once(") DW_TAG_") else { continue };
             let Ok(id) = Id::from_str_radix(id, 16) else { continue };
@@ -165,10 +173,7 @@ fn entries(text: &str) -> Vec<Entry<'_>> {
                 None if attribute.starts_with("decl_file (") => {
                     ("decl_file", attribute[11..].trim_end_matches(')'))
                 }
-                None => (
-                    attribute,
-                    code.trim_start().split_once([' ', '\t']).map_or("", |(_, value)| value.trim()),
-                ),
+                None => (attribute, value),
             };
             entry.attributes.push((name.split(' ').next().unwrap_or(name), value));
         } else if comment == "DW_OP_deref"
@@ -375,14 +380,16 @@ mod tests {
 
     #[test]
     fn comments_have_the_signs_of_each_processor_and_system() {
-        for sign in ["#", " #", "//", "@"] {
+        for (sign, of_number) in
+            [("#", ""), (" #", ""), ("//", ""), ("@", ""), ("#", " uleb128 0x1;")]
+        {
             let text = format!(
-                "k:\n.LFB1:\n\t.uleb128 0x1\t{sign} (DIE (0x1) DW_TAG_subprogram)\n\
+                "k:\n.LFB1:\n\t.uleb128 0x1\t{sign}{of_number} (DIE (0x1) DW_TAG_subprogram)\n\
                  \t.ascii \"k\\0\"\t{sign} DW_AT_name\n\t.word\t0x2000\t{sign} DW_AT_alignment\n\
                  \t.quad\t.LFB1\t{sign} DW_AT_low_pc\n"
             );
             let kernels = Assembly::parse(&text).kernels;
-            assert_eq!(kernels.iter().map(|it| &*it.symbol).collect::<Vec<_>>(), ["k"], "{sign}");
+            assert_eq!(kernels.iter().map(|it| &*it.symbol).collect::<Vec<_>>(), ["k"], "{text}");
         }
     }
 }
