@@ -52,11 +52,7 @@ pub const HOSTS: [Host; 7] = [
         ..host("s390x", "s390x-unknown-linux-gnu", &tools::S390X, Qemu("s390x"))
     },
     host("riscv64", "riscv64gc-unknown-linux-gnu", &tools::RISCV64, Qemu("riscv64")),
-    Host {
-        debian: Some("i386"),
-        has_packs: false,
-        ..host("i686", "i686-unknown-linux-gnu", &tools::I686, Qemu("i386"))
-    },
+    Host { has_packs: false, ..host("i686", "i686-unknown-linux-gnu", &tools::I686, Qemu("i386")) },
     host("musl", "x86_64-unknown-linux-musl", &tools::MUSL, StaticMusl),
     host("musl-dynamic", "x86_64-unknown-linux-musl", &tools::MUSL, Musl),
 ];
