@@ -266,7 +266,10 @@ impl Prebuilt {
     /// git as packaged. A package may also have been moved away from the neighbouring crates.
     fn is_left_out(&self, input: &str, is_packaged: bool, cargo: &Cargo) -> bool {
         let is_absent = |manifest: &Path| {
-            if !self.inputs.iter().any(|(name, _)| Path::new(name) == manifest) {
+            let is_it = |(name, _): &(String, _)| {
+                name.ends_with("Cargo.toml") && Path::new(name) == manifest
+            };
+            if !self.inputs.iter().any(is_it) {
                 return false;
             }
             let path = cargo.manifest_dir.join(manifest);

@@ -93,7 +93,7 @@ fn found(lookup: &Lookup, setting: &Setting<'_>, seen: &Seen) -> Vec<String> {
         let here = setting.here(&folder.to_string_lossy());
         for name in lookup.found(&here, seen) {
             // A folder is not a header.
-            let is_header = lookup.names.contains(&name) || is_header(&name);
+            let is_header = is_header(&name) || lookup.names.contains(&name);
             if is_header && seen.is_there(&here.join(&name)) {
                 found.push(folder.join(name).to_string_lossy().replace('\\', "/"));
             }

@@ -148,7 +148,8 @@ pub(crate) fn record(
             if path.starts_with(&output.work) {
                 continue;
             }
-            depends_on_list |= part.is_some_and(|part| part.depends_on_list(&path, after));
+            depends_on_list =
+                depends_on_list || part.is_some_and(|part| part.depends_on_list(&path, after));
             collected.add(&path, after)?;
         }
     }

@@ -35,9 +35,16 @@ impl Compilation {
         if is_spirv {
             plain.push_str(NO_ORDER_IN_SPIRV);
         }
+        // The LLVM IR is missing if an earlier build, or the build for a different target,
+        // described the parameters. Then, do not read the PTX, which comes first.
+        let mut is_described = false;
+        for ir in &self.ordered[usize::from(!is_spirv).min(self.ordered.len())..] {
+            is_described |= ir.is_file();
+        }
+        if !is_described {
+            return Ok(());
+        }
         for path in &self.ordered {
-            // The file is missing if an earlier build, or the build for a different target,
-            // described the parameters.
             if !path.is_file() {
                 continue;
             }

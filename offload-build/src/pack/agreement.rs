@@ -72,7 +72,9 @@ pub(super) fn agreed(
 fn of_one_name<'a>(symbol: &str, kernels: &'a [Signature]) -> Option<&'a Signature> {
     let (name, _) = local_symbol(symbol)?;
     kernels.iter().find(|it| {
-        it.symbol != symbol && local_symbol(&it.symbol).is_some_and(|(other, _)| other == name)
+        it.symbol.starts_with(name)
+            && it.symbol != symbol
+            && local_symbol(&it.symbol).is_some_and(|(other, _)| other == name)
     })
 }
 

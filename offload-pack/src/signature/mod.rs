@@ -124,7 +124,12 @@ pub fn place_of<T>(kernels: &[T], symbol: fn(&T) -> &str, kernel: &str) -> Optio
         return Some(at);
     }
     let local = local_symbol(kernel)?;
-    kernels.iter().position(|it| local_symbol(symbol(it)) == Some(local))
+    for (at, it) in kernels.iter().enumerate() {
+        if symbol(it).starts_with(local.0) && local_symbol(symbol(it)) == Some(local) {
+            return Some(at);
+        }
+    }
+    None
 }
 
 /// Whether the two symbols may belong to the same kernel in images for two kinds of targets.

@@ -13,7 +13,10 @@ pub fn without_order(ptx: &str) -> String {
     let mut names = String::new();
     for line in ptx.lines() {
         for word in line.split_whitespace() {
-            let mut is_plain = word.starts_with("atom.") || word.starts_with("red.");
+            if !(word.starts_with("atom.") || word.starts_with("red.")) {
+                continue;
+            }
+            let mut is_plain = true;
             for order in [".relaxed.", ".acquire.", ".release.", ".acq_rel."] {
                 is_plain &= !word.contains(order);
             }
@@ -69,10 +72,12 @@ pub fn lost(ir: &str, plain: &str) -> String {
         if line.starts_with("define ") {
             definition = line;
         }
+        // Skip lines that are not instructions, such as strings.
+        if !line.starts_with(' ') {
+            continue;
+        }
         let is_loop = line.contains(" atomicrmw ") || line.contains(" cmpxchg ");
-        let is_access = line.contains(" atomic ") || line.contains(" fence ");
-        // Skip lines that are not atomic instructions, such as strings.
-        if !(line.starts_with(' ') && (is_loop || is_access)) {
+        if !is_loop && !line.contains(" atomic ") && !line.contains(" fence ") {
             continue;
         }
         let mut order = if line.contains(" monotonic") && !is_loop { " monotonic" } else { "" };

@@ -46,6 +46,12 @@ pub(super) fn comparison<'a>(
 /// memory that no thread changes (2), a pointer to such memory (3), a part of `threadIdx` (4), or
 /// `threadIdx.x` (5).
 pub(super) fn known(line: &Line, of: &[usize]) -> usize {
+    // Usually, an operand is unknown: find that out before searching the text.
+    for &value in &line.uses {
+        if of[value] == 0 {
+            return 0;
+        }
+    }
     let text = &line.text;
     let (mut first, mut varies) = (1, 0);
     if has(text, &["%threadIdx."]) {
@@ -57,9 +63,6 @@ pub(super) fn known(line: &Line, of: &[usize]) -> usize {
     }
     let (mut sums, mut others) = (0, 0);
     for (at, &value) in line.uses.iter().enumerate() {
-        if of[value] == 0 {
-            return 0;
-        }
         varies |= of[value] & (VARIES | IN_ROW);
         sums += usize::from(of[value] & SUM != 0);
         others += usize::from(of[value] & (SUM | IN_ROW) == IN_ROW);

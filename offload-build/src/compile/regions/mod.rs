@@ -117,10 +117,13 @@ impl Module<'_> {
     /// library functions, and marks them `nofree`.
     fn is_of_source(&self, declaration: &str, name: &str) -> bool {
         let of_library = ["llvm.", "__", "_ZSt", "_ZNSt", "_ZNKSt", "_Zn", "_Zd"];
+        if of_library.iter().any(|it| name.starts_with(it)) {
+            return false;
+        }
         let attributes = format!("\nattributes {} = {{", group_of(declaration));
         let start = self.ir.find(&attributes).unwrap_or(self.ir.len() - 1);
         let attributes = self.ir[start + 1..].lines().next().unwrap_or_default();
-        !has(attributes, &[" nofree "]) && !of_library.iter().any(|it| name.starts_with(it))
+        !has(attributes, &[" nofree "])
     }
 }
 
