@@ -332,8 +332,9 @@ mod tests {
             (bool::LAYOUT, Bool::LAYOUT),
             (u16::LAYOUT, F16::LAYOUT),
             (<[u16; 2]>::LAYOUT, half2::LAYOUT),
-            (u64::LAYOUT, <*mut f32>::LAYOUT),
+            (usize::LAYOUT, <*mut f32>::LAYOUT),
             (Pointer::<f32>::LAYOUT, <*mut i32>::LAYOUT),
+            #[cfg(target_pointer_width = "64")]
             (isize::LAYOUT, i64::LAYOUT),
             (ParameterLayout::of_enum::<u32>("Mode"), u32::LAYOUT),
             (ParameterLayout::of_enum::<u32>("Mode"), i32::LAYOUT),
