@@ -33,7 +33,7 @@ const HOST: &str = "inline std::string host(std::vector<std::string> all) {\n  \
 #[test(CLANG.slow())]
 fn every_header_compiles_for_every_target() {
     let scenario = Scenario::new("header_library");
-    let targets = ["gfx1100", "compute_80", "spirv64", "cpu"];
+    let targets = ["gfx90a", "gfx1100", "compute_80", "spirv64", "cpu"];
     let calls = format!(r#".files(["kernels/a.cu", "kernels/z.cu"]).archs({targets:?})"#);
     let headers = || WITH_NEW.split_whitespace().chain(OTHERS.split_whitespace());
     scenario

@@ -166,24 +166,26 @@ fn a_file_is_in_the_section_and_aligned_as_asked() {
     }
 }
 
-/// Tests that Cargo builds again if the file changes, in both profiles as they are by default.
+/// Tests that Cargo builds again if the file changes, in both profiles.
 #[test(NOTHING.slow())]
 fn a_changed_file_is_embedded_anew() {
     let mut scenario = Scenario::without_sources("include_changed_file");
     scenario.feature("offload-gpu", "files");
     scenario.write("src/main.rs", program_with("files/saxpy.hipfb", "saxpy.hipfb", ""));
-    for (folder, profile, incremental) in [("debug", "dev", true), ("release", "release", false)] {
-        let option =
-            format!("profile.{profile}.package.include_changed_file.incremental={incremental}");
-        for (file, target) in [
-            ("saxpy.gfx90a.hsaco", "gfx90a"),
-            ("v3.hsaco", "gfx906:sramecc+:xnack+"),
-            ("saxpy.gfx90a.hsaco", "gfx90a"),
-        ] {
-            scenario.write("src/files/saxpy.hipfb", bundle(&image(file)));
-            let printed = scenario.run().profile(folder).args(["--config", &option]).passes();
-            let is_new = printed.stdout.contains(&format!("\n{target} code object"));
-            assert!(is_new, "{profile}: {printed}");
+    for (folder, profile) in [("debug", "dev"), ("release", "release")] {
+        for incremental in [true, false] {
+            let option =
+                format!("profile.{profile}.package.include_changed_file.incremental={incremental}");
+            for (file, target) in [
+                ("saxpy.gfx90a.hsaco", "gfx90a"),
+                ("v3.hsaco", "gfx906:sramecc+:xnack+"),
+                ("saxpy.gfx90a.hsaco", "gfx90a"),
+            ] {
+                scenario.write("src/files/saxpy.hipfb", bundle(&image(file)));
+                let printed = scenario.run().profile(folder).args(["--config", &option]).passes();
+                let is_new = printed.stdout.contains(&format!("\n{target} code object"));
+                assert!(is_new, "{profile}, incremental={incremental}: {printed}");
+            }
         }
     }
 }

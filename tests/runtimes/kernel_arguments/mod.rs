@@ -16,7 +16,7 @@ use std::fmt::Write;
 /// Tests random parameter lists with both compilers that can build the CPU's image.
 #[test(COMPILERS.slow())]
 fn random_parameters_reach_kernels_for_the_cpu() {
-    let random = RandomKernels::new(1001..=1125);
+    let random = RandomKernels::new(1001..=1250);
     let mut scenario = Scenario::without_sources("kernel_arguments_cpu");
     scenario.feature("offload-gpu", "half").manifest("dependencies", HALF);
     scenario

@@ -147,8 +147,8 @@ fn entries(text: &str) -> Vec<Entry<'_>> {
         let Some((code, comment)) = line.rsplit_once('\t') else { continue };
         let Some((_, mut comment)) = comment.trim_start().split_once(' ') else { continue };
         let mut value = code.trim_start().split_once([' ', '\t']).unwrap_or_default().1.trim();
-        // RISC-V's assembler cannot encode LEB128 numbers: g++ writes `.byte 0x88,0x1`, and the
-        // number in the comment, as in `uleb128 0x88; DW_AT_byte_size`.
+        // For RISC-V, g++ itself encodes LEB128 numbers, as in `.byte 0x88,0x1`, and writes the
+        // number into the comment, as in `uleb128 0x88; DW_AT_byte_size`.
         if let Some(("uleb128" | "sleb128", rest)) = comment.split_once(' ')
             && let Some((number, rest)) = rest.split_once("; ")
         {
