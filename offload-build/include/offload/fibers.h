@@ -30,9 +30,9 @@
 #define OFFLOAD_OPAQUE __attribute__((noipa))
 #endif
 
-/* For functions that have several callers and take longer than a call.  Kernels are compiled with a large limit for inlining, as
- * on GPUs.  With that limit, the compiler would copy these functions into each caller, and compiling a small kernel would take a
- * third longer. */
+/* For functions that have several callers and take longer than a call.  Kernels are compiled with a large limit for inlining,
+ * as on GPUs.  With that limit, the compiler would copy these functions into each caller, and compiling a small kernel would
+ * take a third longer. */
 #define OFFLOAD_ONE_COPY __attribute__((noinline))
 
 #if defined(_WIN32)

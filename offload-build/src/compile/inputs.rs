@@ -147,8 +147,8 @@ impl<'a> Collected<'a> {
         let is_of_tool =
             self.compilation.tool_folders.iter().any(|folder| path.starts_with(folder));
         // Comparing paths component by component would take seconds for thousands of files.
-        let is_known = || self.inputs.iter().any(|it| it.path.as_os_str() == path.as_os_str());
-        if is_of_tool || is_known() {
+        let text = path.as_os_str();
+        if is_of_tool || self.inputs.iter().any(|input| input.path.as_os_str() == text) {
             return Ok(());
         }
         let hash = seen.hash(path).ok_or_else(|| {

@@ -35,27 +35,17 @@ impl Compilation {
         if is_spirv {
             plain.push_str(NO_ORDER_IN_SPIRV);
         }
-        // The LLVM IR is missing if an earlier build, or the build for a different target,
-        // described the parameters. Then, do not read the PTX, which comes first.
-        let mut is_described = false;
-        for ir in &self.ordered[usize::from(!is_spirv).min(self.ordered.len())..] {
-            is_described |= ir.is_file();
-        }
-        if !is_described {
-            return Ok(());
-        }
-        for path in &self.ordered {
-            if !path.is_file() {
+        for (at, ir) in self.ordered.iter().enumerate() {
+            // The first file is the PTX. The LLVM IR is missing if an earlier build, or the build
+            // for a different target, described the parameters.
+            if at == 0 && !is_spirv || !ir.is_file() {
                 continue;
             }
-            let bytes = files::read(path)?;
-            // Source names in the file need not be UTF-8.
-            let text = String::from_utf8_lossy(&bytes);
+            // Source names in the files need not be UTF-8.
             if plain.is_empty() {
-                plain = without_order(&text);
-            } else {
-                lines += &lost(&text, &plain);
+                plain = without_order(&String::from_utf8_lossy(&files::read(&self.ordered[0])?));
             }
+            lines += &lost(&String::from_utf8_lossy(&files::read(ir)?), &plain);
         }
         if lines.is_empty() {
             return Ok(());
