@@ -69,7 +69,8 @@ const HEADERS: &[(&str, &str)] = &headers![
     "offload/system_atomics.h",
     "offload/vectors.h",
     "offload/warp.h",
-    // This crate's replacements for CUDA and HIP headers, under the original names.
+    // This crate's replacements for headers of other projects, under the original names.
+    "cmath",
     "cooperative_groups.h",
     "cooperative_groups/reduce.h",
     "cooperative_groups/scan.h",

@@ -13,13 +13,18 @@
 #define rindex offload_not_rindex
 #include <assert.h>
 #include <limits.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+/* In libstdc++, half of the time for <math.h> is for C++17's special functions.  Only sources with <cmath> get them; see the
+ * header cmath. */
+#pragma push_macro("_GLIBCXX_USE_STD_SPEC_FUNCS")
+#undef _GLIBCXX_USE_STD_SPEC_FUNCS
+#include <math.h>
+#pragma pop_macro("_GLIBCXX_USE_STD_SPEC_FUNCS")
 #undef index
 #undef rindex
 

@@ -26,9 +26,11 @@ fn source<'a>(headers: impl Iterator<Item = &'a str>, name: &str) -> String {
     format!("{includes}extern \"C\" __global__ void {name}(int *y) {{ y[threadIdx.x] = 1; }}\n")
 }
 
-/// A host function that calls functions that are constexpr since C++20.
+/// A host function that calls functions that are constexpr since C++20, and a special function,
+/// which libstdc++ has since C++17.
 const HOST: &str = "inline std::string host(std::vector<std::string> all) {\n  \
-     std::sort(all.begin(), all.end());\n  all.push_back(\"last\");\n  return all[0] + all[1];\n}\n";
+     std::sort(all.begin(), all.end());\n  all.push_back(\"last\");\n  \
+     return all[0] + all[std::size_t(std::beta(1.0, 1.0))];\n}\n";
 
 #[test(CLANG.slow())]
 fn every_header_compiles_for_every_target() {

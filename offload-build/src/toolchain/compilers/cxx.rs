@@ -48,8 +48,17 @@ impl Cxx {
     /// Returns `None` in cross builds, if a variable names a C++ compiler or sets C++ flags, or if
     /// clang does not find the C++ library.
     pub fn of_clang(clang: &Clang, cargo: &Cargo, probes: &ProbeCache) -> Option<Self> {
-        const LIBRARY: [&str; 7] =
-            ["--driver-mode=g++", "-fsyntax-only", "-include", "cmath", "-x", "c++", NO_INPUT];
+        // Since C++17, libstdc++'s <cmath> takes twice as long.
+        const LIBRARY: [&str; 8] = [
+            "--driver-mode=g++",
+            "-std=c++14",
+            "-fsyntax-only",
+            "-include",
+            "cmath",
+            "-x",
+            "c++",
+            NO_INPUT,
+        ];
         let triple = &cargo.target;
         let is_named = ["CXX", "CXXFLAGS"].map(|name| is_set(cargo, name, triple)) != [false; 2];
         if is_named || *triple != cargo.host {
