@@ -1,12 +1,11 @@
 //! Converts between this machine's paths and the machine-independent names in prebuilt sets.
 
 use crate::output::OutDir;
-use crate::toolchain::Cargo;
+use crate::toolchain::{Cargo, with_folder_named};
 use std::path::PathBuf;
 
 /// The values that a prebuilt set must match: a module's options, and the locations of its inputs
 /// on this machine.
-#[derive(Debug)]
 pub(crate) struct Setting<'a> {
     pub(crate) options: String,
     /// The folders outside the package that build.rs names.
@@ -27,7 +26,7 @@ impl Setting<'_> {
         }
         let mut text = text.to_owned();
         for (folder, number) in folders {
-            text = text.replace(&folder, &format!("<folder {number}>"));
+            text = with_folder_named(&text, &folder, &format!("<folder {number}>"));
         }
         self.cargo.portable(&text)
     }

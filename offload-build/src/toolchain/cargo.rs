@@ -336,9 +336,9 @@ impl Cargo {
         }
         let package = self.manifest_dir.to_string_lossy();
         // Replace OUT_DIR first, because it may be in the package.
-        let text = text.replace(&*self.out_dir.to_string_lossy(), OUT_DIR);
-        let text = text.replace(&format!("{package}/"), "").replace(&*package, PACKAGE);
-        text.replace('\\', "/")
+        let text = with_folder_named(text, &self.out_dir.to_string_lossy(), OUT_DIR);
+        let text = with_folder_named(&text, &package, PACKAGE);
+        text.replace(&format!("{PACKAGE}/"), "").replace('\\', "/")
     }
 
     /// Converts a path from [`Cargo::portable`] back to this machine's path.
@@ -469,9 +469,39 @@ fn is_of_compilers(name: &str, is_windows: bool) -> bool {
     !name.contains("MAKEFLAGS") && PARTS.iter().any(|part| name.contains(part))
 }
 
+/// Replaces the folder by the name in all paths that start with the folder, which is absolute: of
+/// `/src`, in `-I/src/a` and `/src:/b`, but not in `/usr/src` or `/src2`.
+pub fn with_folder_named(text: &str, folder: &str, name: &str) -> String {
+    let mut pieces = text.split(folder);
+    let mut named = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let is_between = |c: char| c.is_whitespace() || "=,:;\"'()<>".contains(c);
+        let before = named.rsplit(is_between).next().unwrap_or_default();
+        let goes_on = piece.starts_with(|c: char| c.is_alphanumeric() || "_-.+".contains(c));
+        let is_other = before.contains(['/', '\\']) || goes_on && !folder.ends_with(['/', '\\']);
+        named += if is_other { folder } else { name };
+        named += piece;
+    }
+    named
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_are_named_where_paths_start() {
+        for (text, folder, named) in [
+            ("/src/a.h", "/src", "<it>/a.h"),
+            ("-I/src -L=/src:/src/b", "/src", "-I<it> -L=<it>:<it>/b"),
+            ("/usr/src/a.h /src2 /src-old", "/src", "/usr/src/a.h /src2 /src-old"),
+            ("/opt/sdk/a.h /opt/sdk2/a.h", "/opt/sdk", "<it>/a.h /opt/sdk2/a.h"),
+            ("/opt/sdk/a.h", "/opt/sdk/", "<it>a.h"),
+            (r"C:\\a\\b.h", r"C:\\a", r"<it>\\b.h"),
+        ] {
+            assert_eq!(with_folder_named(text, folder, "<it>"), named, "{text}");
+        }
+    }
 
     #[test]
     fn variables_of_compilers_by_the_rules_of_the_system() {

@@ -9,7 +9,7 @@ pub mod files;
 pub mod hash;
 pub mod read_files;
 
-pub use cargo::Cargo;
+pub use cargo::{Cargo, with_folder_named};
 pub use error::{Error, ErrorKind};
 pub use hash::{ContentHash, Parts};
 pub use read_files::seen::Seen;
