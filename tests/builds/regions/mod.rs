@@ -1,7 +1,10 @@
 //! With each version of clang, kernels that the build cuts into regions must write the same numbers
 //! as kernels whose threads have stacks.
 
-// The module's unit tests do not run here.
+// The modules' unit tests do not run here.
+#[allow(dead_code, unused_imports)]
+#[path = "../../../offload-build/src/compile/debug_info/mod.rs"]
+mod debug_info;
 #[allow(dead_code, unused_imports)]
 #[path = "../../../offload-build/src/compile/regions/mod.rs"]
 mod product;

@@ -31,9 +31,9 @@ pub(super) fn source(seeds: impl Iterator<Item = u64>) -> String {
         let (arrays, sum) = if is_plain { ("", "out[g]") } else { (ARRAYS, SUM) };
         let _ = writeln!(
             text,
-            "__global__ void k{seed}(const int *in, int *out, int n) {{ {VARIABLES} {arrays} {body}\n  {apart}\n  \
+            "KERNEL(k{seed}) {{ {VARIABLES} {arrays} {body}\n  {apart}\n  \
              for (unsigned z = 0; z < t % 5u; z++) {{ a += __syncthreads_count({last} & 1u); {count} }}\n  \
-             out[g] = a + b * 3u + c * 5u + d * 7u + e * 11u + {sum};\n}}\nKERNEL(k{seed})"
+             out[g] = a + b * 3u + c * 5u + d * 7u + e * 11u + {sum};\n}}"
         );
     }
     text

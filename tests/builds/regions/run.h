@@ -22,12 +22,14 @@ struct kernel_of_list : kernel {
 
 // Programs launch a kernel's entry. The function in the section `offload_threads` runs one thread.
 #define KERNEL(name)                                                                                                    \
+  __global__ void name(const int *in, int *out, int n);                                                                 \
   extern "C" __attribute__((section("offload_threads"))) void offload_cpu_thread_##name(void *addresses) {              \
     call<name>::with((void **)addresses, decltype(numbers(name))());                                                    \
   }                                                                                                                     \
   extern "C" void offload_cpu_kernel_##name(void *addresses);                                                           \
   void offload_cpu_kernel_##name(void *addresses) { offload_cpu_thread_##name(addresses); }                             \
-  static kernel_of_list list_##name(kernel{#name, offload_cpu_thread_##name, offload_cpu_kernel_##name, nullptr});
+  static kernel_of_list list_##name(kernel{#name, offload_cpu_thread_##name, offload_cpu_kernel_##name, nullptr});      \
+  void name(const int *in, int *out, int n)
 
 static int in[8192], by_stacks[8192], by_regions[8192];
 

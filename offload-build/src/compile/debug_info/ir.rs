@@ -16,6 +16,27 @@ pub fn identifier(text: &str) -> Option<&str> {
     Some(&text[..end])
 }
 
+/// Returns the length of the name or string at the start of a text.
+pub fn name_length(text: &str) -> usize {
+    identifier(text).map_or(text.len(), str::len)
+}
+
+/// Returns the length of the text before the first byte `end` outside brackets and strings.
+pub fn length(text: &str, end: u8) -> usize {
+    let bytes = text.as_bytes();
+    let (mut depth, mut at) = (0, 0);
+    while at < bytes.len() && (depth != 0 || bytes[at] != end) {
+        match bytes[at] {
+            b'"' => at += name_length(&text[at..]) - 1,
+            b'(' | b'[' | b'{' | b'<' => depth += 1,
+            b')' | b']' | b'}' | b'>' => depth = usize::saturating_sub(depth, 1),
+            _ => {}
+        }
+        at += 1;
+    }
+    at
+}
+
 #[cfg(test)]
 mod tests {
     use super::identifier;

@@ -17,7 +17,6 @@ use std::str::Lines;
 const SECTION_ON_CPU: &str = " section \"__TEXT,offload\" ";
 
 /// A kernel that LLVM IR defines.
-#[derive(Debug)]
 pub struct Kernel {
     /// The kernel's mangled name.
     pub symbol: String,
@@ -203,17 +202,9 @@ fn call<'ir>(line: &'ir str, names: &[&str]) -> Option<(&'ir str, Vec<&'ir str>,
 
 /// Splits a text into the parenthesized arguments at its start and the rest.
 fn arguments(text: &str) -> Option<(Vec<&str>, &str)> {
-    let (mut depth, mut is_string) = (0_usize, false);
-    let end = text.bytes().position(|byte| {
-        match byte {
-            b'"' => is_string = !is_string,
-            b'(' if !is_string => depth += 1,
-            b')' if !is_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth == 0
-    })?;
-    Some((split(text.get(1..end)?).collect(), &text[end + 1..]))
+    let text = text.strip_prefix('(')?;
+    let end = ir::length(text, b')');
+    Some((split(&text[..end]).collect(), text.get(end + 1..)?))
 }
 
 /// Returns a kernel's record parameters that are in memory. The body ends with `}`.

@@ -8,13 +8,14 @@
 //!
 //! Source: LLVM's LangRef, "Metadata". Checked with clang 14, 19 and 22.
 
+use super::ir;
 use std::collections::HashMap;
+use std::iter::from_fn;
 
 /// The number of a node: 12 for `!12`.
 pub type Id = u32;
 
 /// The metadata of one module.
-#[derive(Debug)]
 pub struct Metadata<'ir> {
     nodes: HashMap<Id, Node<'ir>>,
     /// Named lists, such as `!nvvm.annotations`.
@@ -104,7 +105,7 @@ impl<'ir> Node<'ir> {
 
     /// Returns the node's comma-separated items. Commas in strings and brackets do not separate
     /// items.
-    pub fn items(&self) -> Items<'ir> {
+    pub fn items(&self) -> impl Iterator<Item = &'ir str> + use<'ir> {
         split(self.body)
     }
 
@@ -183,38 +184,14 @@ pub fn string(text: &str) -> Option<String> {
 }
 
 /// Splits a text at its commas, except those in strings, parentheses and other brackets.
-pub fn split(text: &str) -> Items<'_> {
-    Items { rest: text.trim() }
-}
-
-/// The iterator that [`split`] returns.
-#[derive(Debug)]
-pub struct Items<'a> {
-    rest: &'a str,
-}
-
-impl<'a> Iterator for Items<'a> {
-    type Item = &'a str;
-
-    fn next(&mut self) -> Option<&'a str> {
-        if self.rest.is_empty() {
-            return None;
-        }
-        let (mut depth, mut is_string) = (0_usize, false);
-        let end = self.rest.bytes().position(|byte| {
-            match byte {
-                b'"' => is_string = !is_string,
-                _ if is_string => {}
-                b'(' | b'{' | b'[' | b'<' => depth += 1,
-                b')' | b'}' | b']' | b'>' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            byte == b',' && depth == 0 && !is_string
-        });
-        let item = &self.rest[..end.unwrap_or(self.rest.len())];
-        self.rest = end.map_or("", |end| self.rest[end + 1..].trim_start());
-        Some(item)
-    }
+pub fn split(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text.trim();
+    from_fn(move || {
+        let end = ir::length(rest, b',');
+        let item = (!rest.is_empty()).then(|| &rest[..end]);
+        rest = rest.get(end + 1..).unwrap_or_default().trim_start();
+        item
+    })
 }
 
 #[cfg(test)]

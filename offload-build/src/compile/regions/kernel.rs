@@ -2,7 +2,7 @@
 //! between regions.
 
 use super::known::{CONSTANT, VARIES, comparison, known};
-use super::text::{Line, has, has_constant_of_thread, instructions, parts, plain, replaced, word};
+use super::text::{Line, has, has_constant_of_thread, instructions, plain, replaced, split, word};
 use super::{ENTRY, THREAD, WAIT, group_of};
 use std::fmt::Write as _;
 use std::mem::take;
@@ -270,12 +270,12 @@ impl Kernel {
                     line.text.push_str(", !invariant.load !900000001");
                 }
                 if self.count != 0 && line.opcode() == "alloca" {
-                    let alloca = parts(line.text.split_once("alloca ").unwrap_or_default().1);
-                    let (ty, bytes) = (alloca[0], word(alloca[1], 1));
-                    if word(alloca[1], 0) != "align" {
+                    let mut parts = split(line.text.split_once("alloca ").unwrap_or_default().1);
+                    let (ty, align) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+                    if word(align, 0) != "align" {
                         return Err(sizes());
                     }
-                    let ty = format!("{{ {ty}, [0 x <{bytes} x i8>] }}");
+                    let ty = format!("{{ {ty}, [0 x <{} x i8>] }}", word(align, 1));
                     let address = self.add_array(line.value, &ty, "v");
                     self.begin.push_str(&address);
                 } else if known & VARIES == 0 {

@@ -12,6 +12,7 @@ mod text;
 mod turn;
 
 use self::text::{calls_pointer, definitions, global_names, has};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 /// The section of the functions that each run one thread of a kernel, and the prefix of their
@@ -31,9 +32,8 @@ const COMMON: &str = "define internal ptr @offload_cpu_place(ptr returned %0) al
 
 /// The definitions and declarations of a module.
 struct Module<'a> {
-    ir: &'a str,
-    names: Vec<&'a str>,
-    texts: Vec<&'a str>,
+    /// The texts by name.
+    texts: HashMap<&'a str, &'a str>,
     /// Whether a call through a pointer may lead to a wait.
     is_pointer_to_wait: bool,
     /// Whether no other source can define a function in which threads wait.
@@ -43,13 +43,14 @@ struct Module<'a> {
 /// Returns the IR, plus the regions of each kernel that can be cut and a record of each kernel for
 /// the image. `is_alone` tells whether the source is the module's only one.
 pub(crate) fn cut(ir: &str, is_alone: bool) -> String {
-    let (names, texts) = definitions(ir);
-    let mut module = Module { ir, names, texts, is_pointer_to_wait: !is_alone, is_alone };
-    for (name, text) in module.names.iter().zip(&module.texts) {
+    let all = definitions(ir);
+    let texts = all.iter().copied().collect();
+    let mut module = Module { texts, is_pointer_to_wait: !is_alone, is_alone };
+    for (name, text) in &all {
         module.is_pointer_to_wait |= !is_of_scheduler(name) && has(text, &[WAIT]);
     }
     let mut after = String::new();
-    for (name, text) in module.names.iter().zip(&module.texts) {
+    for (name, text) in all {
         let head = text.lines().next().unwrap_or_default();
         if !head.starts_with("define ") || !has(head, &[ENTRIES]) {
             continue;
@@ -81,22 +82,20 @@ impl Module<'_> {
     /// If a kernel may wait in a function that is not inlined, returns the reason.
     fn wait_outside(&self, kernel: &str) -> Option<String> {
         let (mut names, mut at, mut text) = (Vec::new(), 0, kernel);
+        let mut known = HashMap::new();
         loop {
             if self.is_pointer_to_wait && calls_pointer(text) {
                 return Some("it calls a function pointer, and the function may wait".to_owned());
             }
             for name in global_names(text) {
-                if !names.contains(&name) {
+                if known.insert(name, "").is_none() {
                     names.push(name);
                 }
             }
             text = "";
             while text.is_empty() && at < names.len() {
-                let position = self.names.iter().position(|it| *it == names[at]);
-                if let Some(position) = position
-                    && !is_of_scheduler(names[at])
-                {
-                    text = self.texts[position];
+                if !is_of_scheduler(names[at]) {
+                    text = self.texts.get(names[at]).copied().unwrap_or_default();
                 }
                 at += 1;
             }
@@ -120,10 +119,8 @@ impl Module<'_> {
         if of_library.iter().any(|it| name.starts_with(it)) {
             return false;
         }
-        let attributes = format!("\nattributes {} = {{", group_of(declaration));
-        let start = self.ir.find(&attributes).unwrap_or(self.ir.len() - 1);
-        let attributes = self.ir[start + 1..].lines().next().unwrap_or_default();
-        !has(attributes, &[" nofree "])
+        let attributes = self.texts.get(group_of(declaration));
+        !attributes.is_some_and(|attributes| has(attributes, &[" nofree "]))
     }
 }
 

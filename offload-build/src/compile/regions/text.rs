@@ -1,5 +1,10 @@
 //! Reads LLVM IR as text: definitions, instructions, and the instructions' result types.
 
+pub(super) use super::super::debug_info::metadata::split;
+
+use super::super::debug_info::ir::{length, name_length};
+use super::group_of;
+
 /// A thread's variables as clang writes them, with their replacements in regions.
 const OF_THREAD: [(&str, &str); 17] = [
     ("@threadIdx", "%threadIdx.of.0"),
@@ -118,21 +123,24 @@ pub(super) fn replaced(text: &str, by: &[(&str, &str)]) -> String {
     text
 }
 
-/// Returns the names and the texts of a module's definitions and declarations.
-pub(super) fn definitions(ir: &str) -> (Vec<&str>, Vec<&str>) {
-    let (mut names, mut texts) = (Vec::new(), Vec::new());
+/// Returns the names and the texts of a module's definitions, declarations and groups of attributes
+/// (`#5`).
+pub(super) fn definitions(ir: &str) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
     let mut rest = ir;
     while let Some(end) = rest.find('\n') {
         let head = &rest[..end];
         let is_function = head.starts_with("define ");
         let end = if is_function { rest.find("\n}").unwrap_or(end) } else { end };
         if is_function || head.starts_with("declare ") || head.starts_with('@') {
-            names.push(global_names(head).first().copied().unwrap_or_default());
-            texts.push(&rest[..end]);
+            let name = global_names(head).first().copied().unwrap_or_default();
+            found.push((name, &rest[..end]));
+        } else if head.starts_with("attributes ") {
+            found.push((group_of(head), head));
         }
         rest = &rest[end + 1..];
     }
-    (names, texts)
+    found
 }
 
 /// Returns the global names in a text outside debug information, including any quotation marks.
@@ -163,31 +171,15 @@ fn names_after(text: &str, sign: u8) -> Vec<(usize, usize)> {
     let bytes = text.as_bytes();
     while at < bytes.len() {
         let start = at;
-        if bytes[at] == sign {
-            at = end_of_name(bytes, at + 1);
+        at += 1;
+        if bytes[start] == sign {
+            at += name_length(&text[at..]);
             found.push((start, at));
-        } else if bytes[at] == b'"' {
-            at = end_of_name(bytes, at);
-        } else {
-            at += 1;
+        } else if bytes[start] == b'"' {
+            at = start + name_length(&text[start..]);
         }
     }
     found
-}
-
-/// Returns the end of a name, or of a string.
-fn end_of_name(bytes: &[u8], start: usize) -> usize {
-    let mut at = start;
-    let is_string = at < bytes.len() && bytes[at] == b'"';
-    at += usize::from(is_string);
-    while at < bytes.len() {
-        let is_of_name = bytes[at].is_ascii_alphanumeric() || b"-$._".contains(&bytes[at]);
-        if if is_string { bytes[at] == b'"' } else { !is_of_name } {
-            return at + usize::from(is_string);
-        }
-        at += 1;
-    }
-    at
 }
 
 /// Returns the instructions and labels of a function, one per line.
@@ -222,33 +214,6 @@ fn operation(line: &str) -> &str {
     }
 }
 
-/// Splits a text at the commas that are outside brackets.
-pub(super) fn parts(text: &str) -> Vec<&str> {
-    let (mut found, mut rest) = (Vec::new(), text);
-    while !rest.is_empty() {
-        let end = length(rest, b',');
-        found.push(rest[..end].trim());
-        rest = rest.get(end + 1..).unwrap_or_default();
-    }
-    found
-}
-
-/// Returns the length of the text before the first byte `end` outside brackets.
-fn length(text: &str, end: u8) -> usize {
-    let bytes = text.as_bytes();
-    let (mut depth, mut at) = (0, 0);
-    while at < bytes.len() && (depth != 0 || bytes[at] != end) {
-        match bytes[at] {
-            b'"' => at = end_of_name(bytes, at) - 1,
-            b'(' | b'[' | b'{' | b'<' => depth += 1,
-            b')' | b']' | b'}' | b'>' => depth -= 1,
-            _ => {}
-        }
-        at += 1;
-    }
-    at
-}
-
 /// Returns the first type in an instruction's text, skipping the words before it.
 fn first_type(text: &str) -> &str {
     const NAMES: &str = " ptr float double half bfloat x86_fp80 fp128 ";
@@ -271,7 +236,7 @@ fn first_type(text: &str) -> &str {
 /// Returns the type of an instruction's result, or an empty string if the text does not contain it.
 pub(super) fn result_type(operation: &str) -> &str {
     let code = word(operation, 0);
-    let parts = parts(&operation[code.len()..]);
+    let parts: Vec<&str> = split(&operation[code.len()..]).collect();
     let is_second = ["select", "atomicrmw"].contains(&code) && parts.len() > 1;
     let ty = first_type(parts[usize::from(is_second)]);
     match code {
@@ -281,7 +246,7 @@ pub(super) fn result_type(operation: &str) -> &str {
         "getelementptr" | "icmp" | "fcmp" => "",
         "extractelement" => ty[..ty.len().max(1) - 1].split_once(" x ").unwrap_or_default().1,
         "extractvalue" if parts.len() == 2 && ty.starts_with("{ ") => {
-            let members = self::parts(&ty[2..ty.len() - 2]);
+            let members: Vec<&str> = split(&ty[2..ty.len() - 2]).collect();
             members[parts[1].parse().unwrap_or(0)]
         }
         "extractvalue" => "",
