@@ -65,24 +65,10 @@ OFFLOAD_DEVICE float float_of_half(unsigned short bits) {
 }
 } // namespace offload_float16
 
-struct __half_raw {
-  unsigned short x;
-};
-struct alignas(2) __half {
-  unsigned short bits;
-  OFFLOAD_FLOAT16_CONVERSIONS(__half, offload_float16::half_bits, offload_float16::half_rounded,
-                              offload_float16::float_of_half)
-  OFFLOAD_MEMBER __half(__half_raw raw) : bits(raw.x) {}
-  OFFLOAD_MEMBER operator __half_raw() const { return __half_raw{bits}; }
-  static OFFLOAD_MEMBER __half of_bits(unsigned short bits) { return __half(__half_raw{bits}); }
-};
+OFFLOAD_FLOAT16_TYPES(__half, __half2, offload_float16::half_bits, offload_float16::half_rounded,
+                      offload_float16::float_of_half)
 struct __half2_raw {
   unsigned short x, y;
-};
-struct alignas(4) __half2 {
-  __half x, y;
-  __half2() = default;
-  OFFLOAD_MEMBER __half2(__half x_, __half y_) : x(x_), y(y_) {}
 };
 typedef __half half;
 typedef __half2 half2;
@@ -90,31 +76,7 @@ typedef __half nv_half;
 typedef __half2 nv_half2;
 
 OFFLOAD_FLOAT16_FUNCTIONS(__half, __half2)
-OFFLOAD_FLOAT16_INTEGERS(__half, half)
-
-OFFLOAD_YIELDS float __half2float(__half a) { return float(a); }
-OFFLOAD_YIELDS __half __float2half(float a) { return __half(a); }
-OFFLOAD_YIELDS __half __float2half_rn(float a) { return __half(a); }
-OFFLOAD_YIELDS __half __double2half(double a) { return __half(a); }
-OFFLOAD_YIELDS unsigned short __half_as_ushort(__half a) { return a.bits; }
-OFFLOAD_YIELDS short __half_as_short(__half a) { return short(a.bits); }
-OFFLOAD_YIELDS __half __ushort_as_half(unsigned short a) { return __half::of_bits(a); }
-OFFLOAD_YIELDS __half __short_as_half(short a) { return __half::of_bits((unsigned short)a); }
-OFFLOAD_YIELDS __half2 __halves2half2(__half a, __half b) { return __half2(a, b); }
-OFFLOAD_YIELDS __half2 __half2half2(__half a) { return __half2(a, a); }
-OFFLOAD_YIELDS __half2 make_half2(__half a, __half b) { return __half2(a, b); }
-OFFLOAD_YIELDS __half2 __float2half2_rn(float a) { return __half2(__half(a), __half(a)); }
-OFFLOAD_YIELDS __half2 __floats2half2_rn(float a, float b) { return __half2(__half(a), __half(b)); }
-OFFLOAD_YIELDS __half2 __float22half2_rn(float2 a) { return __half2(__half(a.x), __half(a.y)); }
-OFFLOAD_YIELDS float2 __half22float2(__half2 a) { return float2{float(a.x), float(a.y)}; }
-OFFLOAD_YIELDS __half __low2half(__half2 a) { return a.x; }
-OFFLOAD_YIELDS __half __high2half(__half2 a) { return a.y; }
-OFFLOAD_YIELDS float __low2float(__half2 a) { return float(a.x); }
-OFFLOAD_YIELDS float __high2float(__half2 a) { return float(a.y); }
-OFFLOAD_YIELDS __half2 __lows2half2(__half2 a, __half2 b) { return __half2(a.x, b.x); }
-OFFLOAD_YIELDS __half2 __highs2half2(__half2 a, __half2 b) { return __half2(a.y, b.y); }
-OFFLOAD_YIELDS __half2 __low2half2(__half2 a) { return __half2(a.x, a.x); }
-OFFLOAD_YIELDS __half2 __high2half2(__half2 a) { return __half2(a.y, a.y); }
+OFFLOAD_FLOAT16_CASTS(__half, __half2, half)
 OFFLOAD_YIELDS __half2 __lowhigh2highlow(__half2 a) { return __half2(a.y, a.x); }
 
 #endif

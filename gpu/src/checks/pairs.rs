@@ -54,7 +54,7 @@ fn expected<const LANES: usize>(name: &str) -> Option<Expected> {
         "blocks" => x(|i, _| if i < 64 { 3.0 } else { 1.0 }),
         "counter" => n(|i, _| if i == 0 { 128 } else { 0 }),
         "histogram" => n(|i, _| if i < 8 { 16 } else { 0 }),
-        "fence" => x(|i, _| match i {
+        "fence" | "system_fence" => x(|i, _| match i {
             0 | 1 => 2.0,
             64 => 4.0,
             _ => 1.0,

@@ -18,20 +18,17 @@
 namespace offload_atomic {
 
 /* The compiler's functions, by target.  Outside HIP, clang has scoped functions since 18.  Before that, it compiled functions
- * without a scope to NVIDIA instructions for the device. */
+ * without a scope to NVIDIA instructions for the device.  For SPIR-V, offload/spirv_atomics.h replaces them. */
 #if defined(OFFLOAD_NVPTX)
 #if __has_builtin(__scoped_atomic_fetch_add)
 #define OFFLOAD_SCOPED_ATOMICS 1
 #endif
+#elif defined(OFFLOAD_SPIRV)
+#define OFFLOAD_SCOPED_ATOMICS 1
 #endif
 #if defined(OFFLOAD_AMDGPU)
 #define OFFLOAD_ATOMIC(operation, address, value)                                                                      \
   __hip_atomic_##operation(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)
-#elif defined(OFFLOAD_SPIRV)
-#define OFFLOAD_ATOMIC(operation, address, value)                                                                      \
-  offload_placed(address, [=](auto *place) {                                                                           \
-    return __scoped_atomic_##operation(place, T_(value), __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);                     \
-  })
 #elif defined(OFFLOAD_SCOPED_ATOMICS)
 #define OFFLOAD_ATOMIC(operation, address, value)                                                                      \
   __scoped_atomic_##operation(address, value, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE)
@@ -82,45 +79,10 @@ template <typename T_> struct same_type<T_, T_> {
   static constexpr bool value = true;
 };
 
-/* The integer types for the bits of numbers of 4 and 8 bytes. */
-template <int size> struct bits_of {
-  typedef unsigned type;
-};
-template <> struct bits_of<8> {
-#if defined(OFFLOAD_SPIRV) /* SPIR-V's instructions are functions of this type. */
-  typedef unsigned long type;
-#else
-  typedef unsigned long long type;
-#endif
-};
-
 template <typename T_> OFFLOAD_DEVICE bool replace(T_ *address, T_ &expected, T_ desired) {
 #if defined(OFFLOAD_AMDGPU)
   return __hip_atomic_compare_exchange_strong(address, &expected, desired, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
                                               __HIP_MEMORY_SCOPE_AGENT);
-#elif defined(OFFLOAD_SPIRV)
-  if constexpr (sizeof(T_) == 2) {
-    /* There is no instruction for 2 bytes: replace the word around them, unless another thread changes it. */
-    auto word = reinterpret_cast<unsigned *>(reinterpret_cast<size_t>(address) & ~size_t(3));
-    unsigned shift = unsigned(reinterpret_cast<size_t>(address) & 2) * 8;
-    unsigned old = *static_cast<volatile unsigned *>(word);
-    for (;;) {
-      unsigned short now = (unsigned short)(old >> shift);
-      if (now != offload_bits::as<unsigned short>(expected)) {
-        expected = offload_bits::as<T_>(now);
-        return false;
-      }
-      unsigned next = (old & ~(0xffffu << shift)) | unsigned(offload_bits::as<unsigned short>(desired)) << shift;
-      if (replace(word, old, next))
-        return true;
-    }
-  } else {
-    typedef typename bits_of<sizeof(T_)>::type bits;
-    bits before = offload_bits::as<bits>(expected);
-    bits old = offload_compare_exchange(reinterpret_cast<bits *>(address), before, offload_bits::as<bits>(desired));
-    expected = offload_bits::as<T_>(old);
-    return old == before;
-  }
 #elif defined(OFFLOAD_SCOPED_ATOMICS)
   return __scoped_atomic_compare_exchange(address, &expected, &desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
                                           __MEMORY_SCOPE_DEVICE);
@@ -202,12 +164,6 @@ OFFLOAD_ATOMIC_EXTREME(atomicMax, fetch_max, >)
 template <typename T_> OFFLOAD_DEVICE T_ atomicExch(T_ *address, OFFLOAD_VALUE value) {
 #if defined(OFFLOAD_AMDGPU)
   return __hip_atomic_exchange(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-#elif defined(OFFLOAD_SPIRV)
-  typedef typename offload_atomic::bits_of<sizeof(T_)>::type bits;
-  auto own = offload_bits::as<bits>(T_(value));
-  return offload_bits::as<T_>(offload_placed(reinterpret_cast<bits *>(address), [=](auto *place) {
-    return __hip_atomic_exchange(place, own, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-  }));
 #else
   T_ old;
 #if defined(OFFLOAD_SCOPED_ATOMICS)
@@ -257,9 +213,20 @@ OFFLOAD_YIELDS unsigned atomicDec(unsigned *address, unsigned last) {
 #endif
 }
 
-/* An operation that is atomic for the device is atomic for each block, too. */
-#define OFFLOAD_ATOMIC_OF_BLOCK(name)                                                                                  \
-  template <typename T_> OFFLOAD_DEVICE T_ name##_block(T_ *address, OFFLOAD_VALUE value) { return name(address, value); }
+/* An operation that is atomic for the device is atomic for each block, too, and on the CPU for the whole system. */
+#define OFFLOAD_ATOMIC_OF(name, scope)                                                                                 \
+  template <typename T_> OFFLOAD_DEVICE T_ name##scope(T_ *address, OFFLOAD_VALUE value) { return name(address, value); }
+#define OFFLOAD_CAS_OF(scope)                                                                                          \
+  template <typename T_> OFFLOAD_DEVICE T_ atomicCAS##scope(T_ *address, OFFLOAD_VALUE expected, OFFLOAD_VALUE next) { \
+    return atomicCAS(address, expected, next);                                                                         \
+  }
+#if defined(OFFLOAD_CPU)
+#define OFFLOAD_ATOMIC_OF_BLOCK(name) OFFLOAD_ATOMIC_OF(name, _block) OFFLOAD_ATOMIC_OF(name, _system)
+OFFLOAD_CAS_OF(_system)
+#else
+#define OFFLOAD_ATOMIC_OF_BLOCK(name) OFFLOAD_ATOMIC_OF(name, _block)
+#endif
+OFFLOAD_CAS_OF(_block)
 OFFLOAD_ATOMIC_OF_BLOCK(atomicAdd)
 OFFLOAD_ATOMIC_OF_BLOCK(atomicSub)
 OFFLOAD_ATOMIC_OF_BLOCK(atomicMin)
@@ -271,9 +238,8 @@ OFFLOAD_ATOMIC_OF_BLOCK(atomicXor)
 OFFLOAD_ATOMIC_OF_BLOCK(atomicInc)
 OFFLOAD_ATOMIC_OF_BLOCK(atomicDec)
 #undef OFFLOAD_ATOMIC_OF_BLOCK
-template <typename T_> OFFLOAD_DEVICE T_ atomicCAS_block(T_ *address, OFFLOAD_VALUE expected, OFFLOAD_VALUE desired) {
-  return atomicCAS(address, expected, desired);
-}
+#undef OFFLOAD_ATOMIC_OF
+#undef OFFLOAD_CAS_OF
 
 #undef OFFLOAD_VALUE
 #undef OFFLOAD_ATOMIC

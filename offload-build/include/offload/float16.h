@@ -66,17 +66,32 @@ template <typename T_> OFFLOAD_DEVICE unsigned long long wide(T_ x) {
 #define OFFLOAD_FLOAT16_TO(to, explicitly)                                                                             \
   OFFLOAD_MEMBER explicitly operator to() const { return offload_bits::integer<to>(float(*this)); }
 
-/* Conversions between the type and all number types of C++.  `nearest` rounds results of arithmetic. */
-#define OFFLOAD_FLOAT16_CONVERSIONS(type, to_bits, rounded, to_float)                                                  \
-  type() = default;                                                                                                    \
-  static OFFLOAD_MEMBER type nearest(float x) { return of_bits(rounded(x)); }                                          \
-  OFFLOAD_MEMBER type(float x) : bits(to_bits(x)) {}                                                                   \
-  OFFLOAD_MEMBER type(double x) : bits(to_bits(x)) {}                                                                  \
-  OFFLOAD_INTEGERS(OFFLOAD_FLOAT16_OF, type, to_bits)                                                                  \
-  OFFLOAD_MEMBER operator float() const { return to_float(bits); }                                                     \
-  OFFLOAD_MEMBER operator bool() const { return (bits & 0x7fff) != 0; }                                                \
-  OFFLOAD_CHARS(OFFLOAD_FLOAT16_TO, )                                                                                  \
-  OFFLOAD_INTEGERS(OFFLOAD_FLOAT16_TO, )
+/* The type, with conversions between it and all number types of C++, the type of its bits, and the type of pairs.  `nearest`
+ * rounds results of arithmetic. */
+#define OFFLOAD_FLOAT16_TYPES(type, type2, to_bits, rounded, to_float)                                                 \
+  struct type##_raw {                                                                                                  \
+    unsigned short x;                                                                                                  \
+  };                                                                                                                   \
+  struct alignas(2) type {                                                                                             \
+    unsigned short bits;                                                                                               \
+    type() = default;                                                                                                  \
+    static OFFLOAD_MEMBER type nearest(float x) { return of_bits(rounded(x)); }                                        \
+    OFFLOAD_MEMBER type(float x) : bits(to_bits(x)) {}                                                                 \
+    OFFLOAD_MEMBER type(double x) : bits(to_bits(x)) {}                                                                \
+    OFFLOAD_INTEGERS(OFFLOAD_FLOAT16_OF, type, to_bits)                                                                \
+    OFFLOAD_MEMBER operator float() const { return to_float(bits); }                                                   \
+    OFFLOAD_MEMBER operator bool() const { return (bits & 0x7fff) != 0; }                                              \
+    OFFLOAD_CHARS(OFFLOAD_FLOAT16_TO, )                                                                                \
+    OFFLOAD_INTEGERS(OFFLOAD_FLOAT16_TO, )                                                                             \
+    OFFLOAD_MEMBER type(type##_raw raw) : bits(raw.x) {}                                                               \
+    OFFLOAD_MEMBER operator type##_raw() const { return type##_raw{bits}; }                                            \
+    static OFFLOAD_MEMBER type of_bits(unsigned short bits) { return type(type##_raw{bits}); }                         \
+  };                                                                                                                   \
+  struct alignas(4) type2 {                                                                                            \
+    type x, y;                                                                                                         \
+    type2() = default;                                                                                                 \
+    OFFLOAD_MEMBER type2(type x_, type y_) : x(x_), y(y_) {}                                                           \
+  };
 
 /* Operators and functions of the type and of the type of pairs. */
 #define OFFLOAD_FLOAT16_FUNCTIONS(type, type2)                                                                         \
@@ -120,10 +135,10 @@ template <typename T_> OFFLOAD_DEVICE unsigned long long wide(T_ x) {
   OFFLOAD_YIELDS type2 __hfma2(type2 a, type2 b, type2 c) {                                                            \
     return type2{__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};                                                        \
   }                                                                                                                    \
-  OFFLOAD_FLOAT16_CLAMPED(type, type2, __hadd, (type a, type b), (a, b), (type2 a, type2 b), (a.x, b.x), (a.y, b.y))      \
-  OFFLOAD_FLOAT16_CLAMPED(type, type2, __hsub, (type a, type b), (a, b), (type2 a, type2 b), (a.x, b.x), (a.y, b.y))      \
-  OFFLOAD_FLOAT16_CLAMPED(type, type2, __hmul, (type a, type b), (a, b), (type2 a, type2 b), (a.x, b.x), (a.y, b.y))      \
-  OFFLOAD_FLOAT16_CLAMPED(type, type2, __hfma, (type a, type b, type c), (a, b, c), (type2 a, type2 b, type2 c),          \
+  OFFLOAD_FLOAT16_CLAMPED(type, type2, __hadd, (type a, type b), (a, b), (type2 a, type2 b), (a.x, b.x), (a.y, b.y))   \
+  OFFLOAD_FLOAT16_CLAMPED(type, type2, __hsub, (type a, type b), (a, b), (type2 a, type2 b), (a.x, b.x), (a.y, b.y))   \
+  OFFLOAD_FLOAT16_CLAMPED(type, type2, __hmul, (type a, type b), (a, b), (type2 a, type2 b), (a.x, b.x), (a.y, b.y))   \
+  OFFLOAD_FLOAT16_CLAMPED(type, type2, __hfma, (type a, type b, type c), (a, b, c), (type2 a, type2 b, type2 c),       \
                           (a.x, b.x, c.x), (a.y, b.y, c.y))                                                            \
   OFFLOAD_YIELDS type __hfma_relu(type a, type b, type c) { return __hmax_nan(__hfma(a, b, c), type(0.0f)); }          \
   OFFLOAD_YIELDS type2 __hfma2_relu(type2 a, type2 b, type2 c) {                                                       \
@@ -153,8 +168,31 @@ template <typename T_> OFFLOAD_DEVICE unsigned long long wide(T_ x) {
     }                                                                                                                  \
   };
 
-/* __int2half_rn, __half2int_rn, _rz, _ru, _rd and kin. */
-#define OFFLOAD_FLOAT16_INTEGERS(type, half)                                                                           \
+/* Functions that are named after conversions: __float2half, __half22float2, __int2half_rn, __half2int_rz and kin. */
+#define OFFLOAD_FLOAT16_CASTS(type, type2, half)                                                                       \
+  OFFLOAD_YIELDS float __##half##2float(type a) { return float(a); }                                                   \
+  OFFLOAD_YIELDS type __float2##half(float a) { return type(a); }                                                      \
+  OFFLOAD_YIELDS type __float2##half##_rn(float a) { return type(a); }                                                 \
+  OFFLOAD_YIELDS type __double2##half(double a) { return type(a); }                                                    \
+  OFFLOAD_YIELDS unsigned short __##half##_as_ushort(type a) { return a.bits; }                                        \
+  OFFLOAD_YIELDS short __##half##_as_short(type a) { return short(a.bits); }                                           \
+  OFFLOAD_YIELDS type __ushort_as_##half(unsigned short a) { return type::of_bits(a); }                                \
+  OFFLOAD_YIELDS type __short_as_##half(short a) { return type::of_bits((unsigned short)a); }                          \
+  OFFLOAD_YIELDS type2 __halves2##half##2(type a, type b) { return type2(a, b); }                                      \
+  OFFLOAD_YIELDS type2 __##half##2##half##2(type a) { return type2(a, a); }                                            \
+  OFFLOAD_YIELDS type2 make_##half##2(type a, type b) { return type2(a, b); }                                          \
+  OFFLOAD_YIELDS type2 __float2##half##2_rn(float a) { return type2(type(a), type(a)); }                               \
+  OFFLOAD_YIELDS type2 __floats2##half##2_rn(float a, float b) { return type2(type(a), type(b)); }                     \
+  OFFLOAD_YIELDS type2 __float22##half##2_rn(float2 a) { return type2(type(a.x), type(a.y)); }                         \
+  OFFLOAD_YIELDS float2 __##half##22float2(type2 a) { return float2{float(a.x), float(a.y)}; }                         \
+  OFFLOAD_YIELDS type __low2##half(type2 a) { return a.x; }                                                            \
+  OFFLOAD_YIELDS type __high2##half(type2 a) { return a.y; }                                                           \
+  OFFLOAD_YIELDS float __low2float(type2 a) { return float(a.x); }                                                     \
+  OFFLOAD_YIELDS float __high2float(type2 a) { return float(a.y); }                                                    \
+  OFFLOAD_YIELDS type2 __lows2##half##2(type2 a, type2 b) { return type2(a.x, b.x); }                                  \
+  OFFLOAD_YIELDS type2 __highs2##half##2(type2 a, type2 b) { return type2(a.y, b.y); }                                 \
+  OFFLOAD_YIELDS type2 __low2##half##2(type2 a) { return type2(a.x, a.x); }                                            \
+  OFFLOAD_YIELDS type2 __high2##half##2(type2 a) { return type2(a.y, a.y); }                                           \
   OFFLOAD_YIELDS signed char __##half##2char_rz(type a) { return a; }                                                  \
   OFFLOAD_YIELDS unsigned char __##half##2uchar_rz(type a) { return a; }                                               \
   OFFLOAD_FLOAT16_INTEGER(type, half, short, short)                                                                    \

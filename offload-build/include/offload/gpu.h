@@ -161,24 +161,14 @@ OFFLOAD_DEVICE void __syncthreads() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 
-/* The hardware's barrier does not count: each wave adds its votes to a word that the block shares.  Every thread clears the
- * word, since any thread may have returned. */
-static __attribute__((device)) inline int __syncthreads_count(int condition) {
-  __shared__ unsigned votes;
-  __hip_atomic_store(&votes, 0u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
-  __syncthreads();
-  unsigned long long holds = __builtin_amdgcn_uicmp(condition != 0, 0, 33 /* not equal */);
-  unsigned long long active = __builtin_amdgcn_uicmp(1, 0, 33);
-  if (offload_lane() == unsigned(__builtin_ctzll(active)))
-    __hip_atomic_fetch_add(&votes, unsigned(__builtin_popcountll(holds)), __ATOMIC_RELAXED,
-                           __HIP_MEMORY_SCOPE_WORKGROUP);
-  __syncthreads();
-  unsigned all = __hip_atomic_load(&votes, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
-  __syncthreads();
-  return int(all);
+/* Votes among the active lanes. */
+OFFLOAD_DEVICE offload_lanes offload_ballot(bool condition) { return __builtin_amdgcn_uicmp(condition, 0, 33 /* not equal */); }
+
+OFFLOAD_DEVICE void offload_sync_lanes() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
+  __builtin_amdgcn_wave_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
-OFFLOAD_DEVICE int __syncthreads_or(int condition) { return __syncthreads_count(condition) != 0; }
-OFFLOAD_DEVICE int __syncthreads_and(int condition) { return __syncthreads_count(!condition) == 0; }
 #elif defined(OFFLOAD_SPIRV)
 #include "spirv.h"
 #else
@@ -200,6 +190,26 @@ OFFLOAD_DEVICE int __syncthreads_or(int condition) { return __nvvm_bar0_or(condi
 /* The device itself has a heap.  Headers of the standard library need these declarations. */
 extern "C" __attribute__((device)) void *malloc(__SIZE_TYPE__);
 extern "C" __attribute__((device)) void free(void *);
+#endif
+
+#if !defined(OFFLOAD_NVPTX)
+/* The hardware's barrier does not count: each wave adds its votes to a word that the block shares.  Every thread clears the
+ * word, since any thread may have returned. */
+static __attribute__((device)) inline int __syncthreads_count(int condition) {
+  __shared__ unsigned votes;
+  votes = 0;
+  __syncthreads();
+  offload_lanes holds = offload_ballot(condition != 0), active = offload_ballot(true);
+  if (offload_lane() == unsigned(__builtin_ctzll(active)))
+    __hip_atomic_fetch_add((__attribute__((address_space(3))) unsigned *)&votes, unsigned(__builtin_popcountll(holds)),
+                           __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+  __syncthreads();
+  unsigned all = votes;
+  __syncthreads();
+  return int(all);
+}
+OFFLOAD_DEVICE int __syncthreads_or(int condition) { return __syncthreads_count(condition) != 0; }
+OFFLOAD_DEVICE int __syncthreads_and(int condition) { return __syncthreads_count(!condition) == 0; }
 #endif
 
 /* Never defined: kernels use only the properties, so no reference to the variables is left. */

@@ -11,7 +11,7 @@
  *   atomics.h  atomic functions and fences
  *   builtin_atomics.h  __atomic_fetch_add and the compiler's other atomic functions: NVIDIA and SPIR-V (nvptx_atomics.h,
  *              spirv_atomics.h)
- *   system_atomics.h  atomicAdd_system and kin
+ *   system_atomics.h  atomicAdd_system and kin on GPUs
  *   bits.h     integers: bits, min, max, and numbers read as other types
  *   vectors.h  float4 and its kin
  *   math.h     floating point: on the CPU the C library's functions, on GPUs our own (math_exp.h, math_angle.h, math_base.h)
@@ -117,10 +117,12 @@ enum class offload_warp_function : unsigned char {
 
 #include "bits.h"
 
+#include "spirv_atomics.h"
 #include "atomics.h"
 #include "nvptx_atomics.h"
-#include "spirv_atomics.h"
+#if !defined(OFFLOAD_CPU)
 #include "system_atomics.h"
+#endif
 #include "math.h"
 #include "vectors.h"
 #include "warp.h"

@@ -109,97 +109,92 @@ template <> struct converted<true> {
   typedef double type;
 };
 } // namespace offload_math
-#define OFFLOAD_CONVERTED_ONE(name)                                                                                    \
+#define OFFLOAD_ONE_CONVERTED(name)                                                                                    \
   template <typename T_> OFFLOAD_DEVICE typename offload_math::converted<__is_integral(T_)>::type name(T_ x) {         \
     return name(double(x));                                                                                            \
   }
-#define OFFLOAD_CONVERTED_TWO(name)                                                                                    \
+#define OFFLOAD_TWO_CONVERTED(name)                                                                                    \
   template <typename T_, typename U_>                                                                                  \
   OFFLOAD_DEVICE typename offload_math::converted<__is_arithmetic(T_) && __is_arithmetic(U_) &&                        \
                                                   !(__is_same(T_, U_) && __is_floating_point(T_))>::type               \
   name(T_ x, U_ y) {                                                                                                   \
     return name(double(x), double(y));                                                                                 \
   }
-
-#define OFFLOAD_BOTH(name, ours, parameters, arguments)                                                                \
-  OFFLOAD_DEVICE float name##f parameters(float) { return ours arguments; }                                            \
-  OFFLOAD_DEVICE float name parameters(float) { return ours arguments; }                                               \
-  OFFLOAD_DEVICE double name parameters(double) { return ours arguments; }
+#define OFFLOAD_THREE_CONVERTED(name)
 #define OFFLOAD_ONE(type) (type x)
 #define OFFLOAD_TWO(type) (type x, type y)
-
-#define OFFLOAD_OURS(name)                                                                                             \
-  OFFLOAD_BOTH(name, offload_math::name, OFFLOAD_ONE, (x))                                                             \
-  OFFLOAD_CONVERTED_ONE(name)
-#define OFFLOAD_OURS_OF_TWO(name)                                                                                      \
-  OFFLOAD_BOTH(name, offload_math::name, OFFLOAD_TWO, (x, y))                                                          \
-  OFFLOAD_CONVERTED_TWO(name)
-OFFLOAD_OURS(exp)
-OFFLOAD_OURS(exp2)
-OFFLOAD_OURS(exp10)
-OFFLOAD_OURS(expm1)
-OFFLOAD_OURS(log)
-OFFLOAD_OURS(log2)
-OFFLOAD_OURS(log10)
-OFFLOAD_OURS(log1p)
-OFFLOAD_OURS(cbrt)
-OFFLOAD_OURS(rsqrt)
-OFFLOAD_OURS(sin)
-OFFLOAD_OURS(cos)
-OFFLOAD_OURS(tan)
-OFFLOAD_OURS(sinpi)
-OFFLOAD_OURS(cospi)
-OFFLOAD_OURS(asin)
-OFFLOAD_OURS(acos)
-OFFLOAD_OURS(atan)
-OFFLOAD_OURS(sinh)
-OFFLOAD_OURS(cosh)
-OFFLOAD_OURS(tanh)
-OFFLOAD_OURS(asinh)
-OFFLOAD_OURS(acosh)
-OFFLOAD_OURS(atanh)
-OFFLOAD_OURS(erf)
-OFFLOAD_OURS(erfc)
-OFFLOAD_OURS_OF_TWO(pow)
-OFFLOAD_OURS_OF_TWO(hypot)
-OFFLOAD_OURS_OF_TWO(atan2)
-OFFLOAD_OURS_OF_TWO(fmod)
-#undef OFFLOAD_OURS
-#undef OFFLOAD_OURS_OF_TWO
-#undef OFFLOAD_BOTH
-
-/* Builtins have a different name for float. */
-#define OFFLOAD_INSTRUCTION(name, parameters, arguments)                                                               \
-  OFFLOAD_DEVICE float name##f parameters(float) { return __builtin_##name##f arguments; }                             \
-  OFFLOAD_DEVICE float name parameters(float) { return __builtin_##name##f arguments; }                                \
-  OFFLOAD_DEVICE double name parameters(double) { return __builtin_##name arguments; }
-OFFLOAD_INSTRUCTION(sqrt, OFFLOAD_ONE, (x))
-OFFLOAD_CONVERTED_ONE(sqrt)
-OFFLOAD_INSTRUCTION(fabs, OFFLOAD_ONE, (x))
-OFFLOAD_CONVERTED_ONE(fabs)
-OFFLOAD_INSTRUCTION(floor, OFFLOAD_ONE, (x))
-OFFLOAD_CONVERTED_ONE(floor)
-OFFLOAD_INSTRUCTION(ceil, OFFLOAD_ONE, (x))
-OFFLOAD_CONVERTED_ONE(ceil)
-OFFLOAD_INSTRUCTION(trunc, OFFLOAD_ONE, (x))
-OFFLOAD_CONVERTED_ONE(trunc)
-OFFLOAD_INSTRUCTION(rint, OFFLOAD_ONE, (x))
-OFFLOAD_CONVERTED_ONE(rint)
-OFFLOAD_INSTRUCTION(nearbyint, OFFLOAD_ONE, (x))
-OFFLOAD_CONVERTED_ONE(nearbyint)
-OFFLOAD_INSTRUCTION(round, OFFLOAD_ONE, (x))
-OFFLOAD_CONVERTED_ONE(round)
-OFFLOAD_INSTRUCTION(fmin, OFFLOAD_TWO, (x, y))
-OFFLOAD_CONVERTED_TWO(fmin)
-OFFLOAD_INSTRUCTION(fmax, OFFLOAD_TWO, (x, y))
-OFFLOAD_CONVERTED_TWO(fmax)
-OFFLOAD_INSTRUCTION(copysign, OFFLOAD_TWO, (x, y))
-OFFLOAD_CONVERTED_TWO(copysign)
 #define OFFLOAD_THREE(type) (type x, type y, type z)
-OFFLOAD_INSTRUCTION(fma, OFFLOAD_THREE, (x, y, z))
+
+/* Functions of the host also call some without <math.h>.  Its declarations are preferred to a template, and are the same
+ * functions as those with C linkage: sources pass such functions to their own templates, which accept no template. */
+#define OFFLOAD_OF_DEVICE(name, parameters, arguments)
+#define OFFLOAD_OF_BOTH(name, parameters, arguments)                                                                   \
+  extern "C" __attribute__((host)) float name##f parameters(float) noexcept;                                           \
+  OFFLOAD_HOST double name parameters(double) { return __builtin_##name arguments; }
+
+#define OFFLOAD_FUNCTION(name, of_float, of_double, number, arguments, where)                                          \
+  OFFLOAD_DEVICE float name##f number(float) { return of_float arguments; }                                            \
+  OFFLOAD_DEVICE float name number(float) { return of_float arguments; }                                               \
+  OFFLOAD_DEVICE double name number(double) { return of_double arguments; }                                            \
+  number##_CONVERTED(name)                                                                                             \
+  where(name, number, arguments)
+#define OFFLOAD_OURS(name, number, arguments, where)                                                                   \
+  OFFLOAD_FUNCTION(name, offload_math::name, offload_math::name, number, arguments, where)
+/* Builtins have a different name for float. */
+#define OFFLOAD_INSTRUCTION(name, number, arguments, where)                                                            \
+  OFFLOAD_FUNCTION(name, __builtin_##name##f, __builtin_##name, number, arguments, where)
+OFFLOAD_OURS(exp, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_OURS(exp2, OFFLOAD_ONE, (x), OFFLOAD_OF_DEVICE)
+OFFLOAD_OURS(exp10, OFFLOAD_ONE, (x), OFFLOAD_OF_DEVICE)
+OFFLOAD_OURS(expm1, OFFLOAD_ONE, (x), OFFLOAD_OF_DEVICE)
+OFFLOAD_OURS(log, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_OURS(log2, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_OURS(log10, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_OURS(log1p, OFFLOAD_ONE, (x), OFFLOAD_OF_DEVICE)
+OFFLOAD_OURS(cbrt, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_OURS(rsqrt, OFFLOAD_ONE, (x), OFFLOAD_OF_DEVICE)
+OFFLOAD_OURS(sin, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_OURS(cos, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_OURS(tan, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_OURS(sinpi, OFFLOAD_ONE, (x), OFFLOAD_OF_DEVICE)
+OFFLOAD_OURS(cospi, OFFLOAD_ONE, (x), OFFLOAD_OF_DEVICE)
+OFFLOAD_OURS(asin, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_OURS(acos, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_OURS(atan, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_OURS(sinh, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_OURS(cosh, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_OURS(tanh, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_OURS(asinh, OFFLOAD_ONE, (x), OFFLOAD_OF_DEVICE)
+OFFLOAD_OURS(acosh, OFFLOAD_ONE, (x), OFFLOAD_OF_DEVICE)
+OFFLOAD_OURS(atanh, OFFLOAD_ONE, (x), OFFLOAD_OF_DEVICE)
+OFFLOAD_OURS(erf, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_OURS(erfc, OFFLOAD_ONE, (x), OFFLOAD_OF_DEVICE)
+OFFLOAD_OURS(pow, OFFLOAD_TWO, (x, y), OFFLOAD_OF_BOTH)
+OFFLOAD_OURS(hypot, OFFLOAD_TWO, (x, y), OFFLOAD_OF_DEVICE)
+OFFLOAD_OURS(atan2, OFFLOAD_TWO, (x, y), OFFLOAD_OF_BOTH)
+OFFLOAD_OURS(fmod, OFFLOAD_TWO, (x, y), OFFLOAD_OF_BOTH)
+OFFLOAD_INSTRUCTION(sqrt, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_INSTRUCTION(fabs, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_INSTRUCTION(floor, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_INSTRUCTION(ceil, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_INSTRUCTION(trunc, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_INSTRUCTION(rint, OFFLOAD_ONE, (x), OFFLOAD_OF_DEVICE)
+OFFLOAD_INSTRUCTION(nearbyint, OFFLOAD_ONE, (x), OFFLOAD_OF_DEVICE)
+OFFLOAD_INSTRUCTION(round, OFFLOAD_ONE, (x), OFFLOAD_OF_BOTH)
+OFFLOAD_INSTRUCTION(fmin, OFFLOAD_TWO, (x, y), OFFLOAD_OF_BOTH)
+OFFLOAD_INSTRUCTION(fmax, OFFLOAD_TWO, (x, y), OFFLOAD_OF_BOTH)
+OFFLOAD_INSTRUCTION(copysign, OFFLOAD_TWO, (x, y), OFFLOAD_OF_DEVICE)
+OFFLOAD_INSTRUCTION(fma, OFFLOAD_THREE, (x, y, z), OFFLOAD_OF_DEVICE)
 #undef OFFLOAD_INSTRUCTION
-#undef OFFLOAD_CONVERTED_ONE
-#undef OFFLOAD_CONVERTED_TWO
+#undef OFFLOAD_OURS
+#undef OFFLOAD_FUNCTION
+#undef OFFLOAD_OF_BOTH
+#undef OFFLOAD_OF_DEVICE
+#undef OFFLOAD_ONE_CONVERTED
+#undef OFFLOAD_TWO_CONVERTED
+#undef OFFLOAD_THREE_CONVERTED
+#undef OFFLOAD_ONE
+#undef OFFLOAD_TWO
 #undef OFFLOAD_THREE
 
 #define OFFLOAD_REST(type, suffix)                                                                                     \
@@ -246,41 +241,6 @@ OFFLOAD_DEVICE long abs(long x) { return x < 0 ? -x : x; }
 OFFLOAD_DEVICE long long abs(long long x) { return x < 0 ? -x : x; }
 OFFLOAD_DEVICE long labs(long x) { return abs(x); }
 OFFLOAD_DEVICE long long llabs(long long x) { return abs(x); }
-
-/* Functions of the host also call these without <math.h>.  Its declarations are preferred to a template, and are the same
- * functions as those with C linkage: sources pass such functions to their own templates, which accept no template. */
-#define OFFLOAD_OF_HOST(name, parameters, arguments)                                                                   \
-  extern "C" __attribute__((host)) float name##f parameters(float) noexcept;                                           \
-  OFFLOAD_HOST double name parameters(double) { return __builtin_##name arguments; }
-OFFLOAD_OF_HOST(sqrt, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(fabs, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(floor, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(ceil, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(round, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(exp, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(log, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(log2, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(log10, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(sin, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(cos, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(tan, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(asin, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(acos, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(atan, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(sinh, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(cosh, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(tanh, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(cbrt, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(erf, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(trunc, OFFLOAD_ONE, (x))
-OFFLOAD_OF_HOST(pow, OFFLOAD_TWO, (x, y))
-OFFLOAD_OF_HOST(atan2, OFFLOAD_TWO, (x, y))
-OFFLOAD_OF_HOST(fmod, OFFLOAD_TWO, (x, y))
-OFFLOAD_OF_HOST(fmin, OFFLOAD_TWO, (x, y))
-OFFLOAD_OF_HOST(fmax, OFFLOAD_TWO, (x, y))
-#undef OFFLOAD_OF_HOST
-#undef OFFLOAD_ONE
-#undef OFFLOAD_TWO
 
 #endif
 

@@ -107,28 +107,23 @@ template <typename T_> OFFLOAD_MATH T_ cos_of(pair<T_> r) {
   return most.high + (most.low - half.low + fma(z * z, cos_terms(z), -r.high * r.low));
 }
 template <typename T_> OFFLOAD_MATH T_ sin_turned(pair<T_> r, int quarters) {
-  OFFLOAD_ROUND_EACH
   T_ value = quarters & 1 ? cos_of(r) : sin_of(r);
   return quarters & 2 ? -value : value;
 }
 template <typename T_> OFFLOAD_MATH T_ sin(T_ x) {
-  OFFLOAD_ROUND_EACH
   angle<T_> a = reduce(x);
   return x == 0 ? x : sin_turned(a.rest, a.quarters);
 }
 template <typename T_> OFFLOAD_MATH T_ cos(T_ x) {
-  OFFLOAD_ROUND_EACH
   angle<T_> a = reduce(x);
   return sin_turned(a.rest, a.quarters + 1);
 }
 template <typename T_> OFFLOAD_MATH void sincos(T_ x, T_ *sine, T_ *cosine) {
-  OFFLOAD_ROUND_EACH
   angle<T_> a = reduce(x);
   *sine = x == 0 ? x : sin_turned(a.rest, a.quarters);
   *cosine = sin_turned(a.rest, a.quarters + 1);
 }
 template <typename T_> OFFLOAD_MATH T_ tan(T_ x) {
-  OFFLOAD_ROUND_EACH
   angle<T_> a = reduce(x);
   T_ s = sin_of(a.rest), c = cos_of(a.rest);
   return x == 0 ? x : a.quarters & 1 ? -c / s : s / c;
@@ -144,13 +139,11 @@ template <typename T_> OFFLOAD_MATH angle<T_> reduce_turns(T_ x) {
   return {product<T_>({2 * whole - n, T_(0)}, half_pi<T_>()), int(n)};
 }
 template <typename T_> OFFLOAD_MATH T_ sinpi(T_ x) {
-  OFFLOAD_ROUND_EACH
   angle<T_> a = reduce_turns(x);
   T_ value = sin_turned(a.rest, a.quarters);
   return x == 0 || value == 0 ? signed_as(T_(0), x) : value;
 }
 template <typename T_> OFFLOAD_MATH T_ cospi(T_ x) {
-  OFFLOAD_ROUND_EACH
   angle<T_> a = reduce_turns(x);
   T_ value = sin_turned(a.rest, a.quarters + 1);
   return value == 0 ? T_(0) : value;
@@ -212,7 +205,6 @@ template <typename T_> OFFLOAD_MATH pair<T_> atan_quotient(T_ y, T_ x) {
   return arc;
 }
 template <typename T_> OFFLOAD_MATH T_ atan(T_ x) {
-  OFFLOAD_ROUND_EACH
   return x != x || x == 0 ? x : signed_as(atan_quotient(size(x), T_(1)).high, x);
 }
 template <typename T_> OFFLOAD_MATH T_ atan2(T_ y, T_ x) {

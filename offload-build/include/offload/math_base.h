@@ -41,7 +41,6 @@ template <> struct of<double> {
 template <typename T_> OFFLOAD_MATH typename of<T_>::bits bits(T_ x) { return offload_bits::as<typename of<T_>::bits>(x); }
 template <typename T_> OFFLOAD_MATH T_ from_bits(typename of<T_>::bits x) { return offload_bits::as<T_>(x); }
 template <typename T_> OFFLOAD_MATH T_ infinity() {
-  OFFLOAD_ROUND_EACH
   return from_bits<T_>(typename of<T_>::bits(2 * of<T_>::bias + 1) << of<T_>::mantissa);
 }
 template <typename T_> OFFLOAD_MATH T_ nan() { return infinity<T_>() - infinity<T_>(); }
@@ -59,7 +58,6 @@ OFFLOAD_MATH double signed_as(double x, double sign) { return __builtin_copysign
 
 template <typename T_> OFFLOAD_MATH T_ polynomial(T_, T_ last) { return last; }
 template <typename T_, typename... Rest> OFFLOAD_MATH T_ polynomial(T_ x, T_ first, Rest... rest) {
-  OFFLOAD_ROUND_EACH
   return fma(polynomial(x, rest...), x, first);
 }
 
@@ -92,49 +90,39 @@ template <typename T_> OFFLOAD_MATH pair<T_> product(pair<T_> a, pair<T_> b) {
 
 /* Constants with the digits of both types. */
 template <typename T_> OFFLOAD_MATH pair<T_> constant(float high, float low, double high_double, double low_double) {
-  OFFLOAD_ROUND_EACH
   if constexpr (sizeof(T_) == 4)
     return {high, low};
   else
     return {high_double, low_double};
 }
 template <typename T_> OFFLOAD_MATH pair<T_> half_pi() {
-  OFFLOAD_ROUND_EACH
   return constant<T_>(1.57079637f, -4.37113883e-08f, 1.5707963267948966, 6.123233995736766e-17);
 }
 template <typename T_> OFFLOAD_MATH pair<T_> ln_2() {
-  OFFLOAD_ROUND_EACH
   return constant<T_>(0.693147182f, -1.90465421e-09f, 0.6931471805599453, 2.3190468138462996e-17);
 }
 template <typename T_> OFFLOAD_MATH pair<T_> log2_e() {
-  OFFLOAD_ROUND_EACH
   return constant<T_>(1.44269502f, 1.92596303e-08f, 1.4426950408889634, 2.0355273740931033e-17);
 }
 template <typename T_> OFFLOAD_MATH pair<T_> log10_e() {
-  OFFLOAD_ROUND_EACH
   return constant<T_>(0.434294492f, -1.010305e-08f, 0.4342944819032518, 1.098319650216765e-17);
 }
 template <typename T_> OFFLOAD_MATH pair<T_> ln_10() {
-  OFFLOAD_ROUND_EACH
   return constant<T_>(2.30258512f, -3.19754356e-08f, 2.302585092994046, -2.1707562233822494e-16);
 }
 template <typename T_> OFFLOAD_MATH pair<T_> two_thirds() {
-  OFFLOAD_ROUND_EACH
   return constant<T_>(0.666666687f, -1.98682155e-08f, 0.6666666666666666, 3.700743415417188e-17);
 }
 /* Here, `high` has so few digits that its product with an exponent is exact. */
 template <typename T_> OFFLOAD_MATH pair<T_> short_ln_2() {
-  OFFLOAD_ROUND_EACH
   return constant<T_>(0.693145751953125f, 1.428606765330187e-06f, 0.69314718055989033, 5.4979230187083712e-14);
 }
 template <typename T_> OFFLOAD_MATH pair<T_> short_log10_2() {
-  OFFLOAD_ROUND_EACH
   return constant<T_>(0.301025390625f, 4.6050390665186569e-06f, 0.30102999566395283, 2.8363394551044964e-14);
 }
 
 /* 2^k, if this is a normal number. */
 template <typename T_> OFFLOAD_MATH T_ power_of_2(int k) {
-  OFFLOAD_ROUND_EACH
   return from_bits<T_>(typename of<T_>::bits(k + of<T_>::bias) << of<T_>::mantissa);
 }
 /* x * 2^k, rounded once, if x is near 1 and k is at most twice an exponent of T. */
@@ -234,7 +222,6 @@ template <typename T_> OFFLOAD_MATH T_ remainder(T_ x, T_ y) {
   return is_negative ? -rest : rest;
 }
 template <typename T_> OFFLOAD_MATH T_ nextafter(T_ x, T_ y) {
-  OFFLOAD_ROUND_EACH
   if (x != x || y != y)
     return nan<T_>();
   if (x == y)
@@ -245,7 +232,6 @@ template <typename T_> OFFLOAD_MATH T_ nextafter(T_ x, T_ y) {
   return from_bits<T_>((x < y) == (x > 0) ? all + 1 : all - 1);
 }
 template <typename T_> OFFLOAD_MATH int ilogb(T_ x) {
-  OFFLOAD_ROUND_EACH
   if (x == 0 || x != x)
     return -__INT_MAX__ - 1;
   if (!(size(x) < infinity<T_>()))

@@ -34,7 +34,6 @@ template <typename T_> OFFLOAD_MATH T_ exp_parts(T_ high, T_ low, int &k) {
   return 1 + (r + fma(r * r, exp_terms(r), reduced.low));
 }
 template <typename T_> OFFLOAD_MATH T_ exp(T_ x) {
-  OFFLOAD_ROUND_EACH
   int k;
   T_ m = exp_parts(x, T_(0), k);
   return x != x ? x : scale(m, k);
@@ -107,7 +106,6 @@ template <typename T_> OFFLOAD_MATH pair<T_> log_near_1(T_ m, T_ low) {
 }
 /* Whether the logarithm of x is infinite or NaN; if so, writes it to `x`. */
 template <typename T_> OFFLOAD_MATH bool log_is_special(T_ &x) {
-  OFFLOAD_ROUND_EACH
   if (x > 0 && x < infinity<T_>())
     return false;
   x = x == 0 ? -infinity<T_>() : x < 0 ? nan<T_>() : x;
@@ -120,7 +118,6 @@ template <typename T_> OFFLOAD_MATH pair<T_> log_sum(int k, pair<T_> unit, pair<
   return quick_sum(whole.high, fma(T_(k), unit.low, log.low + whole.low));
 }
 template <typename T_> OFFLOAD_MATH T_ log(T_ x) {
-  OFFLOAD_ROUND_EACH
   if (log_is_special(x))
     return x;
   int k;
@@ -129,14 +126,12 @@ template <typename T_> OFFLOAD_MATH T_ log(T_ x) {
 }
 /* log2 of a positive finite number. */
 template <typename T_> OFFLOAD_MATH pair<T_> log2_pair(T_ x) {
-  OFFLOAD_ROUND_EACH
   int k;
   T_ m = split(x, k);
   return log_sum(k, {T_(1), T_(0)}, product(log_near_1(m, T_(0)), log2_e<T_>()));
 }
 template <typename T_> OFFLOAD_MATH T_ log2(T_ x) { return log_is_special(x) ? x : log2_pair(x).high; }
 template <typename T_> OFFLOAD_MATH T_ log10(T_ x) {
-  OFFLOAD_ROUND_EACH
   if (log_is_special(x))
     return x;
   int k;
@@ -239,7 +234,6 @@ template <typename T_> OFFLOAD_MATH T_ rsqrt(T_ x) {
 
 /* e^x / 2, which overflows a little later than e^x. */
 template <typename T_> OFFLOAD_MATH T_ half_exp(T_ x) {
-  OFFLOAD_ROUND_EACH
   int k;
   T_ m = exp_parts(x, T_(0), k);
   return scale(m, k - 1);

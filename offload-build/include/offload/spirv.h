@@ -63,22 +63,6 @@ OFFLOAD_DEVICE void offload_sync_lanes() {
     __spirv_MemoryBarrier(offload_scope_subgroup, offload_all_accesses);
 }
 
-static __attribute__((device)) inline int __syncthreads_count(int condition) {
-  __shared__ unsigned votes;
-  votes = 0;
-  __syncthreads();
-  unsigned holds = offload_ballot(condition != 0), active = offload_ballot(true);
-  if (offload_lane() == unsigned(__builtin_ctz(active)))
-    __scoped_atomic_fetch_add((__attribute__((address_space(3))) unsigned *)&votes, unsigned(__builtin_popcount(holds)),
-                              __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
-  __syncthreads();
-  unsigned all = votes;
-  __syncthreads();
-  return int(all);
-}
-OFFLOAD_DEVICE int __syncthreads_or(int condition) { return __syncthreads_count(condition) != 0; }
-OFFLOAD_DEVICE int __syncthreads_and(int condition) { return __syncthreads_count(!condition) == 0; }
-
 /* Drivers support atomic instructions only for addresses that are known to be in the device's memory or in the block's:
  * `operation` gets such an address.  A runtime for CPUs accepts each address as both kinds.  Its instructions for the block's
  * memory are not atomic for other blocks, so the device's memory is tested first. */
@@ -89,25 +73,6 @@ template <typename T_, typename F_> OFFLOAD_DEVICE auto offload_placed(T_ *addre
   if (auto *place = __builtin_spirv_generic_cast_to_ptr_explicit(address, cross_workgroup))
     return operation((global *)place);
   return operation((local *)__builtin_spirv_generic_cast_to_ptr_explicit(address, workgroup));
-}
-
-/* Declared as an instruction, for each memory and size: with its own compare-and-swap, clang 22 makes invalid modules. */
-#define OFFLOAD_COMPARE(space, type)                                                                                   \
-  __attribute__((device)) type __spirv_AtomicCompareExchange(__attribute__((address_space(space))) type *place,       \
-                                                             int scope, int success, int failure, type desired,       \
-                                                             type expected);
-OFFLOAD_COMPARE(1, unsigned)
-OFFLOAD_COMPARE(3, unsigned)
-OFFLOAD_COMPARE(1, unsigned long)
-OFFLOAD_COMPARE(3, unsigned long)
-#undef OFFLOAD_COMPARE
-
-/* Returns the old value. */
-template <typename Bits> OFFLOAD_DEVICE Bits offload_compare_exchange(Bits *address, Bits expected, Bits desired) {
-  enum { device = 1, relaxed = 0 };
-  return offload_placed(address, [=](auto *place) {
-    return __spirv_AtomicCompareExchange(place, device, relaxed, relaxed, desired, expected);
-  });
 }
 
 #endif

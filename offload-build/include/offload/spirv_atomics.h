@@ -1,7 +1,7 @@
 /* offload/spirv_atomics.h: atomic instructions of SPIR-V.  Part of offload/kernel.h.
  *
- * clang 22 writes atomic loads and stores as plain ones, and its orders apply to no memory.  So offload/builtin_atomics.h uses
- * these instructions instead of the compiler's.
+ * clang 22 writes atomic loads and stores as plain ones, its orders apply to no memory, and its compare-and-swap makes invalid
+ * modules.  So offload/builtin_atomics.h and offload/atomics.h use these instructions instead of the compiler's.
  */
 #ifndef OFFLOAD_SPIRV_ATOMICS_H
 #define OFFLOAD_SPIRV_ATOMICS_H

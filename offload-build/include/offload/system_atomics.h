@@ -10,13 +10,13 @@ namespace offload_atomic {
 
 /* Replaces the old value by f(old). */
 template <typename T_, typename F_> OFFLOAD_DEVICE T_ update_system(T_ *address, F_ f) {
-  typedef typename bits_of<sizeof(T_)>::type word;
-  static_assert(sizeof(T_) == sizeof(word), "an atomic function for the system takes 4 or 8 bytes");
-  word *place = reinterpret_cast<word *>(address), old = __atomic_load_n(place, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(place, &old, offload_bits::as<word>(T_(f(offload_bits::as<T_>(old)))), false,
-                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-    ;
-  return offload_bits::as<T_>(old);
+  static_assert(sizeof(T_) == 4 || sizeof(T_) == 8, "an atomic function for the system takes 4 or 8 bytes");
+  T_ old, next;
+  __atomic_load(address, &old, __ATOMIC_RELAXED);
+  do
+    next = T_(f(old));
+  while (!__atomic_compare_exchange(address, &old, &next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  return old;
 }
 
 } // namespace offload_atomic

@@ -42,19 +42,7 @@ struct offload_mask {
 };
 #undef OFFLOAD_HALF
 
-#if defined(OFFLOAD_AMDGPU)
-OFFLOAD_YIELDS offload_lanes __activemask() { return __builtin_amdgcn_uicmp(1, 0, 33 /* not equal */); }
-OFFLOAD_YIELDS offload_lanes __ballot_sync(offload_mask mask, int condition) {
-  return mask & __builtin_amdgcn_uicmp(condition != 0, 0, 33);
-}
-OFFLOAD_YIELDS int __any_sync(offload_mask mask, int condition) { return __ballot_sync(mask, condition) != 0; }
-OFFLOAD_YIELDS int __all_sync(offload_mask mask, int condition) { return __ballot_sync(mask, !condition) == 0; }
-OFFLOAD_YIELDS void __syncwarp(offload_mask = OFFLOAD_ALL_LANES) {
-  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
-  __builtin_amdgcn_wave_barrier();
-  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
-}
-#elif defined(OFFLOAD_NVPTX)
+#if defined(OFFLOAD_NVPTX)
 OFFLOAD_YIELDS offload_lanes __activemask() {
 #if __CUDA_ARCH__ < 700
   return __nvvm_vote_ballot(true); /* PTX 6.0 has no activemask and does not need it: these warps run in lockstep */
@@ -70,7 +58,7 @@ OFFLOAD_YIELDS offload_lanes __ballot_sync(offload_mask mask, int condition) {
 OFFLOAD_YIELDS int __any_sync(offload_mask mask, int condition) { return __nvvm_vote_any_sync(mask, condition != 0); }
 OFFLOAD_YIELDS int __all_sync(offload_mask mask, int condition) { return __nvvm_vote_all_sync(mask, condition != 0); }
 OFFLOAD_YIELDS void __syncwarp(offload_mask mask = OFFLOAD_ALL_LANES) { __nvvm_bar_warp_sync(mask); }
-#elif defined(OFFLOAD_SPIRV)
+#elif !defined(OFFLOAD_CPU)
 OFFLOAD_YIELDS offload_lanes __activemask() { return offload_ballot(true); }
 OFFLOAD_YIELDS offload_lanes __ballot_sync(offload_mask mask, int condition) {
   return mask & offload_ballot(condition != 0);

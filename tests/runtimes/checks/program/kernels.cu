@@ -349,6 +349,18 @@ KERNEL(fence_right) {
   if (is_last && threadIdx.x == 5)
     x[64] = x[0] + x[1];
 }
+KERNEL(system_fence_right) {
+  UNUSED;
+  __shared__ bool is_last;
+  if (threadIdx.x == 0) {
+    x[blockIdx.x] = 2;
+    __threadfence_system();
+    is_last = atomicInc_system(&n[0], gridDim.x - 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (is_last && threadIdx.x == 5)
+    x[64] = x[0] + x[1];
+}
 KERNEL(fence_wrong) {
   UNUSED;
   __shared__ bool is_last;
