@@ -13,6 +13,7 @@ use crate::toolchain::compilers::{Clang, Cxx, Nvcc, Ptxas, Rocm, Rust, Tools};
 use crate::toolchain::exec::Launcher;
 use crate::toolchain::{Cargo, ErrorKind};
 use offload_format::target::{IntelArch, NvidiaCode};
+use serde::{Serialize, Serializer};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -30,7 +31,7 @@ pub struct Report {
 }
 
 /// The result of building a small kernel for a target.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Verdict {
     /// The target as requested, or a word for several targets, such as `all`.
@@ -43,7 +44,7 @@ pub struct Verdict {
 }
 
 /// A compiler, or a program that a compiler needs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Tool {
     /// The tool's name: `clang`, `ptxas`, `nvcc`, `ROCm`, `Rust`, `C++ compiler` or `compiler
@@ -52,6 +53,7 @@ pub struct Tool {
     /// The tool's purpose in builds, such as the kinds of images that it produces.
     pub makes: &'static str,
     /// The tool's path, or `None` if no usable tool was found.
+    #[serde(serialize_with = "displayed")]
     pub path: Option<PathBuf>,
     /// The version that the tool reports, in one line.
     pub version: Option<String>,
@@ -67,6 +69,11 @@ pub struct Tool {
     /// The targets that the tool builds for, as the tool reports them. For NVIDIA, machine code
     /// (`sm_90`) and PTX (`compute_90`) are separate targets.
     pub targets: Vec<String>,
+}
+
+/// Serializes a path even if it is not UTF-8.
+fn displayed<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path.display().to_string()).serialize(to)
 }
 
 /// Sorts the targets (AMD's, then NVIDIA's machine code, then PTX), and removes duplicates.
@@ -226,7 +233,7 @@ fn clang(tools: &Tools<'_>) -> Tool {
     let clang = match tools.clang() {
         Ok(Ok(clang)) => clang,
         Ok(Err(log)) => {
-            let help = MissingTool::clang(log, tools.first_clang()).help();
+            let help = MissingTool::clang(log, tools.first_clang()).help;
             return tool.missing(log, help);
         }
         Err(error) => return tool.unusable(error),
@@ -245,8 +252,8 @@ fn clang(tools: &Tools<'_>) -> Tool {
     Tool {
         path: Some(clang.path.clone()),
         version: Some(clang.version.clone()),
-        problem: lld.as_ref().map(MissingTool::fact),
-        install: lld.as_ref().and_then(MissingTool::help),
+        problem: lld.as_ref().map(|lld| lld.long.clone()),
+        install: lld.and_then(|lld| lld.help),
         targets,
         ..tool
     }
@@ -268,7 +275,7 @@ fn ptxas(tools: &Tools<'_>) -> Tool {
                 ..tool
             }
         }
-        Ok(Err(log)) => tool.missing(log, MissingTool::ptxas(log, None).help()),
+        Ok(Err(log)) => tool.missing(log, MissingTool::ptxas(log, None).help),
         Err(error) => tool.unusable(error),
     }
 }
@@ -308,25 +315,20 @@ fn rust(tools: &Tools<'_>) -> Tool {
         Ok(Ok(rust)) => rust,
         Ok(Err(missing)) => {
             let missing = MissingTool::rust(missing);
-            return tool.missing(missing.fact(), missing.help());
+            return tool.missing(missing.long, missing.help);
         }
         Err(error) => return tool.unusable(error),
     };
     let mut targets = Vec::new();
     // The reason why lld is missing, and how to install it.
-    let mut lld = None;
-    if rust.lld().is_none() {
-        let missing = match tools.clang() {
-            Ok(Ok(clang)) if clang.lld.is_some() => None,
-            Ok(Ok(clang)) => Some(MissingTool::lld(clang)),
-            Ok(Err(log)) => Some(MissingTool::clang(log, tools.first_clang())),
-            Err(error) => {
-                lld = Some((error.to_string(), None));
-                None
-            }
-        };
-        lld = lld.or(missing.map(|missing| (missing.fact(), missing.help())));
-    }
+    let of = |missing: MissingTool| Some((missing.long, missing.help));
+    let lld = match tools.clang() {
+        _ if rust.lld().is_some() => None,
+        Ok(Ok(clang)) if clang.lld.is_some() => None,
+        Ok(Ok(clang)) => of(MissingTool::lld(clang)),
+        Ok(Err(log)) => of(MissingTool::clang(log, tools.first_clang())),
+        Err(error) => Some((error.to_string(), None)),
+    };
     let (amd, nvidia) = rust::processors(&rust);
     if lld.is_none() {
         targets.extend(amd);
@@ -358,7 +360,7 @@ fn cxx(tools: &Tools<'_>) -> Tool {
             ..tool
         },
         Err(why) => {
-            let install = MissingTool::cxx(tools.cargo, &why).help();
+            let install = MissingTool::cxx(tools.cargo, &why).help;
             Tool { install, ..tool.unusable(why) }
         }
     }

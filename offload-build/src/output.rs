@@ -2,7 +2,7 @@
 
 pub(crate) use crate::toolchain::files::{link_or_copy, record, remove, write_if_changed};
 
-use crate::toolchain::files::{make_folder, starts_with, write_whole};
+use crate::toolchain::files::{entries, make_folder, starts_with, write_whole};
 use crate::toolchain::{Cargo, ContentHash, Error};
 use offload_format::layout::{Layout, Piece};
 use std::fs::{self, File, OpenOptions};
@@ -13,7 +13,6 @@ use std::time::{Duration, SystemTime};
 
 /// The folders and file names of one pack in `OUT_DIR`, as listed in
 /// `docs/guide/src/reference/out-dir.md`.
-#[derive(Debug)]
 pub(crate) struct OutDir {
     pub(crate) root: PathBuf,
     pub(crate) images: PathBuf,
@@ -196,12 +195,11 @@ impl OutDir {
     fn remove_earlier_indexes(&self) {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
-            let Ok(entries) = fs::read_dir(&self.root) else { return };
-            for path in entries.flatten().map(|entry| entry.path()) {
-                if path.extension().is_some_and(|extension| extension == "index") {
+            for name in entries(&self.root) {
+                if name.ends_with(".index") {
                     // Ignore errors, which are unlikely because this process has just created the
                     // folder or written to it.
-                    let _ = fs::remove_file(&path);
+                    let _ = fs::remove_file(self.root.join(name));
                 }
             }
         });
@@ -210,11 +208,10 @@ impl OutDir {
     /// Removes the libraries from earlier builds of this pack, except `keep`. Library names consist
     /// of `lib`, `prefix`, a hash and `.a`.
     pub(crate) fn remove_stale_libraries(&self, prefix: &str, keep: &Path) {
-        let Ok(entries) = fs::read_dir(&self.root) else { return };
-        for path in entries.flatten().map(|entry| entry.path()) {
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
-            let hash =
-                name.strip_prefix(&format!("lib{prefix}")).and_then(|rest| rest.strip_suffix(".a"));
+        let prefix = format!("lib{prefix}");
+        for name in entries(&self.root) {
+            let hash = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(".a"));
+            let path = self.root.join(&name);
             if path != keep && hash.is_some_and(|hash| ContentHash::parse(hash).is_some()) {
                 // Ignore errors, because a remaining file only uses disk space.
                 let _ = fs::remove_file(&path);

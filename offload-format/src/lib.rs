@@ -94,6 +94,8 @@ extern crate alloc;
 #[cfg(feature = "packs")]
 pub mod archive;
 #[cfg(feature = "packs")]
+mod budget;
+#[cfg(feature = "packs")]
 pub mod bundle;
 #[cfg(feature = "containers")]
 pub mod compressed;

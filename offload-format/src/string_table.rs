@@ -3,6 +3,8 @@
 //! its bytes. COFF has two separately sorted groups: section names and symbol names.
 
 #[cfg(feature = "object")]
+use crate::budget::Budget;
+#[cfg(feature = "object")]
 use crate::{Error, ErrorKind, Result};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -67,21 +69,22 @@ fn order(a: &[u8], b: &[u8]) -> Ordering {
 #[cfg(feature = "object")]
 pub(crate) struct Names<'a> {
     table: &'a [u8],
-    left: usize,
+    budget: Budget,
 }
 
 /// The maximum total size of all names, as a multiple of the size of the table plus that of the
 /// records that refer to it. In compilers' files, the names are at most a few times as large as the
 /// table.
 #[cfg(feature = "object")]
-pub(crate) const NAMES_PER_FILE: usize = 16;
+const NAMES_PER_FILE: u64 = 16;
 
 #[cfg(feature = "object")]
 impl<'a> Names<'a> {
     /// Returns the names in `table`. The records that refer to the names have `records` bytes in
     /// total.
     pub(crate) fn new(table: &'a [u8], records: usize) -> Self {
-        Self { table, left: NAMES_PER_FILE.saturating_mul(table.len() + records) }
+        let size = (table.len() + records) as u64;
+        Self { table, budget: Budget::new(size, NAMES_PER_FILE, SHARED) }
     }
 
     /// Returns the NUL-terminated name at `offset`.
@@ -99,8 +102,7 @@ impl<'a> Names<'a> {
             what,
             0,
         ))?;
-        self.left =
-            self.left.checked_sub(name.len()).ok_or(Error::new(ErrorKind::Malformed, SHARED, 0))?;
+        self.budget.spend(name.len() as u64)?;
         Ok(name)
     }
 }

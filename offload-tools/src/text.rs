@@ -19,15 +19,7 @@ pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
 /// Returns a number with commas between groups of three digits: `4,000`.
 pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    indicatif::HumanCount(number).to_string()
 }
 
 /// Returns `text` in a style. A stream that is not a terminal removes the style.

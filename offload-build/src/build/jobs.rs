@@ -15,24 +15,16 @@ use offload_pack::pack_index::Origin;
 use std::path::Path;
 
 /// A module whose images are still to be made.
-#[derive(Debug)]
 pub(super) struct ModuleJob<'a> {
     pub(super) plan: &'a PlannedModule,
     /// The prebuilt set, if the build uses one.
     pub(super) set: Option<Prebuilt>,
     /// The images, in the order of the module's targets.
-    images: Vec<ImageJob<'a>>,
+    images: Vec<Source>,
     descriptions: Descriptions,
 }
 
-#[derive(Debug)]
-struct ImageJob<'a> {
-    target: &'a Target,
-    source: Source,
-}
-
 /// The origin of the image for one target.
-#[derive(Debug)]
 pub(super) enum Source {
     /// An earlier run made the image from the same inputs.
     Fresh(Compilation, Made),
@@ -44,7 +36,6 @@ pub(super) enum Source {
     Supplied(Image),
 }
 
-#[derive(Debug)]
 pub(super) struct MadeModule<'a> {
     pub(super) plan: &'a PlannedModule,
     pub(super) set: Option<Prebuilt>,
@@ -54,7 +45,6 @@ pub(super) struct MadeModule<'a> {
 }
 
 /// An image and its input files.
-#[derive(Debug)]
 pub(super) struct MadeImage {
     pub(super) image: Image,
     pub(super) inputs: Inputs,
@@ -97,20 +87,16 @@ impl<'a> ModuleJob<'a> {
         };
         let mut images = Vec::new();
         for target in &plan.targets {
-            let source = match run.decide(plan, target, prebuilt_use) {
-                Ok(source) => source,
+            match run.decide(plan, target, prebuilt_use) {
+                Ok(source) => images.push(source),
                 Err(NotMade::MissingTool(missing)) => {
                     match prebuilt_image(run, plan, target, set.as_ref(), prebuilt_use, folder)? {
-                        Ok(image) => Source::Prebuilt(image, missing.short),
-                        Err(why) => {
-                            failures.push((target, missing, why));
-                            continue;
-                        }
+                        Ok(image) => images.push(Source::Prebuilt(image, missing.short)),
+                        Err(why) => failures.push((target, missing, why)),
                     }
                 }
                 Err(NotMade::Fatal(error)) => return Err(error),
-            };
-            images.push(ImageJob { target, source });
+            }
         }
         Ok(Self { plan, set, images, descriptions: Descriptions::default() })
     }
@@ -118,8 +104,8 @@ impl<'a> ModuleJob<'a> {
     /// Adds the compilations that describe the parameters of the module's kernels.
     pub(super) fn describe(&mut self, run: &Run<'_>) {
         let mut compiled = Vec::new();
-        for ImageJob { target, source } in &self.images {
-            compiled.extend(source.compilation().map(|it| (target.vendor(), it)));
+        for source in &self.images {
+            compiled.extend(source.compilation());
         }
         self.descriptions = Descriptions::of(run, &compiled);
     }
@@ -152,7 +138,7 @@ pub(super) fn make<'a>(
 ) -> Result<Vec<MadeModule<'a>>, Error> {
     let mut stale = Vec::new();
     for job in &jobs {
-        for ImageJob { source, .. } in &job.images {
+        for source in &job.images {
             if source.is_stale() {
                 stale.extend(source.compilation());
             }
@@ -167,8 +153,8 @@ pub(super) fn make<'a>(
     let mut modules = Vec::new();
     for ModuleJob { plan, set, images, descriptions } in jobs {
         let mut made = Vec::new();
-        for ImageJob { target, source } in images {
-            made.push(make_image(run, target, source, before, &after)?);
+        for source in images {
+            made.push(make_image(run, source, before, &after)?);
         }
         let described = descriptions.finish(run, &plan.name, before, &after)?;
         modules.push(MadeModule { plan, set, images: made, described });
@@ -180,7 +166,6 @@ pub(super) fn make<'a>(
 /// if there were no steps.
 fn make_image(
     run: &Run<'_>,
-    target: &Target,
     source: Source,
     before: Option<Before<'_>>,
     after: &Seen,
@@ -204,7 +189,7 @@ fn make_image(
         }
     };
     made.inputs.watch(run.cargo);
-    let path = &compilation.image;
+    let (target, path) = (&compilation.targets[0], &compilation.image);
     let image = Image::open(target, path, made.image, Origin::Compiled, run.cargo)?;
     Ok(MadeImage { image, inputs: made.inputs })
 }
@@ -213,8 +198,8 @@ fn make_image(
 pub(super) fn announce(run: &Run<'_>, jobs: &[ModuleJob<'_>], folder: &Path) {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for job in jobs {
-        for image in &job.images {
-            let Source::Prebuilt(image, why) = &image.source else { continue };
+        for source in &job.images {
+            let Source::Prebuilt(image, why) = source else { continue };
             match reasons.iter_mut().find(|(reason, _)| reason == why) {
                 // A different module has already listed this target.
                 Some((_, targets)) if targets.contains(&image.target.as_str()) => {}

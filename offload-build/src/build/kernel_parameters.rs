@@ -14,6 +14,7 @@ use crate::compile::cache::{self, Before};
 use crate::compile::signatures;
 use crate::compile::with_entries::is_assembly;
 use crate::output::{OutDir, image_file_name, write_if_changed};
+use crate::request::Module;
 use crate::toolchain::{Cargo, Error, Seen, files};
 use offload_format::target::Vendor;
 use offload_pack::pack_index::IndexModule;
@@ -25,7 +26,7 @@ use std::path::{Path, PathBuf};
 const AS_CLANG_READS: &str = "according to clang";
 
 /// The known signatures of a module's kernels, and the compilations that find the unknown ones.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Descriptions {
     /// One description for each vendor, if clang can find the signatures for its targets.
     by_clang: Vec<Description>,
@@ -34,7 +35,7 @@ pub(super) struct Descriptions {
     of_cpu: Option<(Vec<PathBuf>, PathBuf)>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Described {
     /// The descriptions that clang read from the sources, one for each vendor.
     pub(super) by_clang: Vec<signatures::Description>,
@@ -45,7 +46,6 @@ pub(super) struct Described {
 
 /// A compilation that finds the signatures of a module's kernels, and the signatures if they are
 /// already known.
-#[derive(Debug)]
 struct Description {
     compilation: Compilation,
     /// Whether the images are for GPUs. GPU images contain the names of their kernels, so kernels
@@ -56,12 +56,12 @@ struct Description {
 }
 
 impl Descriptions {
-    /// Creates the descriptions of a module from the compilations of its images, each paired with
-    /// its target's vendor.
-    pub(super) fn of(run: &Run<'_>, images: &[(Vendor, &Compilation)]) -> Self {
+    /// Creates the descriptions of a module from the compilations of its images.
+    pub(super) fn of(run: &Run<'_>, images: &[&Compilation]) -> Self {
         let mut vendors: Vec<Vendor> = Vec::new();
         let mut this = Self::default();
-        for &(vendor, compilation) in images {
+        for compilation in images {
+            let vendor = compilation.targets[0].vendor();
             if let Some((texts, kept)) = compilation.cpu_descriptions() {
                 this.of_cpu = Some((texts.to_vec(), kept));
             }
@@ -93,21 +93,27 @@ impl Descriptions {
         after: &Seen,
     ) -> Result<Described, Error> {
         let (mut all, mut refusals, mut is_described) = (Vec::new(), Vec::new(), false);
-        for description in self.by_clang {
-            let place = description.place();
-            if description.known.is_none()
-                && description.is_of_gpus
-                && has_failed(&description.compilation)
-            {
-                refusals.extend(description.refusals(run));
-                let signatures = description.read(run)?;
-                all.push(signatures::Description { place, signatures });
-            } else {
-                is_described |= description.is_of_gpus;
-                if let Some(signatures) = description.finish(run, before, after)? {
-                    all.push(signatures::Description { place, signatures });
+        for mut description in self.by_clang {
+            let known = description.known.take();
+            let Description { compilation, is_of_gpus, .. } = &description;
+            let has_failed = known.is_none() && has_failed(compilation);
+            is_described |= *is_of_gpus && !has_failed;
+            let signatures = match known {
+                Some(known) => known,
+                None if has_failed && !is_of_gpus => continue,
+                None if has_failed => {
+                    refusals.extend(description.refusals(run));
+                    description.read(run)?
                 }
-            }
+                None => {
+                    let found = description.read(run)?;
+                    write_if_changed(&compilation.image, found.to_string().as_bytes())?;
+                    let before = before.expect("a description has steps");
+                    cache::record(compilation, before, after, run.output, run.cargo)?;
+                    found
+                }
+            };
+            all.push(signatures::Description { place: description.place(), signatures });
         }
         let consequence = if is_described {
             "The functions of the module's kernels use the parameters found for other GPUs. Check \
@@ -169,45 +175,32 @@ impl Description {
         refused.map(|(_, message)| message).collect()
     }
 
-    /// Returns the known signatures, or else reads them from the LLVM IR that the steps wrote, and
-    /// stores them for later runs. Returns `None` if the steps described nothing.
-    fn finish(
-        self,
-        run: &Run<'_>,
-        before: Option<Before<'_>>,
-        after: &Seen,
-    ) -> Result<Option<Signatures>, Error> {
-        if self.known.is_some() || has_failed(&self.compilation) {
-            return Ok(self.known);
-        }
-        let found = self.read(run)?;
-        write_if_changed(&self.compilation.image, found.to_string().as_bytes())?;
-        let before = before.expect("a description has steps");
-        cache::record(&self.compilation, before, after, run.output, run.cargo)?;
-        Ok(Some(found))
-    }
-
-    /// Reads the LLVM IR of the described sources, and deletes the IR files.
+    /// Reads the LLVM IR of the described sources.
     fn read(&self, run: &Run<'_>) -> Result<Signatures, Error> {
-        let source = |path: &str| source_of(run, path);
-        let mut all = Vec::new();
-        for step in &self.compilation.steps {
-            let Some(path) = step.output.as_deref().filter(|path| path.is_file()) else { continue };
-            // Read bytes, not text, because source names in the IR need not be UTF-8.
-            let text = files::read(path)?;
-            let text = String::from_utf8_lossy(&text);
-            let found = signatures::read(&text, &source);
-            if step.is_of_crate()
-                && let Some(why) = signatures::refusal_of_rust(&found)
-            {
-                return Err(Error::config(why));
-            }
-            all.push(found);
-            // The IR file is large and no longer needed.
-            let _ = fs::remove_file(path);
+        let outputs = self.compilation.steps.iter().filter_map(|step| step.output.as_deref());
+        let found = read(run, outputs.filter(|path| path.is_file()))?;
+        match signatures::refusal_of_rust(&found).filter(|_| self.compilation.is_of_crate()) {
+            Some(why) => Err(Error::config(why)),
+            None => Ok(found),
         }
-        Ok(signatures::merge(all))
     }
+}
+
+/// Reads compilers' descriptions of sources, and deletes these files, which are large.
+fn read<'p>(run: &Run<'_>, paths: impl Iterator<Item = &'p Path>) -> Result<Signatures, Error> {
+    let mut all = Vec::new();
+    for path in paths {
+        // Read bytes, not text, because source names in the IR need not be UTF-8.
+        let text = files::read(path)?;
+        let text = String::from_utf8_lossy(&text);
+        all.push(if is_assembly(path) {
+            signatures::read_assembly(&text)
+        } else {
+            signatures::read(&text, &|path| source_of(run, path))
+        });
+        let _ = fs::remove_file(path);
+    }
+    Ok(signatures::merge(all))
 }
 
 /// Returns the kernels of the CPU image, as its compiler described them in this run or an earlier
@@ -223,28 +216,17 @@ fn described_by_cxx(
     if let Some(known) = recorded(kept) {
         return Ok(known);
     }
-    let mut all = Vec::new();
-    for path in texts {
-        let Ok(text) = fs::read(path) else {
-            let undescribed = run.undescribed.borrow();
-            let message = undescribed.iter().find(|(output, _)| output.as_ref() == Some(path));
-            return Err(Error::config(format!(
-                "module \"{module}\": the C++ compiler compiles a source for the CPU but cannot \
-                 write debug information for its kernels, so programs cannot call them: {}",
-                message.map_or("it printed no error", |(_, message)| message)
-            )));
-        };
-        let text = String::from_utf8_lossy(&text);
-        all.push(if is_assembly(path) {
-            signatures::read_assembly(&text)
-        } else {
-            signatures::read(&text, &|path| source_of(run, path))
-        });
+    if let Some(path) = texts.iter().find(|path| !path.is_file()) {
+        let undescribed = run.undescribed.borrow();
+        let message = undescribed.iter().find(|(output, _)| output.as_ref() == Some(path));
+        return Err(Error::config(format!(
+            "module \"{module}\": the C++ compiler compiles a source for the CPU but cannot \
+             write debug information for its kernels, so programs cannot call them: {}",
+            message.map_or("it printed no error", |(_, message)| message)
+        )));
     }
-    let found = signatures::merge(all);
+    let found = read(run, texts.iter().map(PathBuf::as_path))?;
     write_if_changed(kept, found.to_string().as_bytes())?;
-    // The files are large and no longer needed.
-    texts.iter().for_each(|path| _ = fs::remove_file(path));
     Ok(found)
 }
 
@@ -278,7 +260,8 @@ fn kept(module: &str, output: &OutDir) -> PathBuf {
 /// only checked has the same kernel functions as a built one, even without compilers.
 pub(super) fn of_absent(
     pack: &str,
-    modules: Vec<AbsentModule>,
+    modules: &[(String, Module)],
+    skipped: Option<&str>,
     folder: Option<&Path>,
     output: &OutDir,
     cargo: &Cargo,
@@ -291,29 +274,19 @@ pub(super) fn of_absent(
             None => Err(prebuilt::no_signatures(folder, &stem)),
         }
     };
-    let module = |AbsentModule { name, prefix, needs_signatures }| {
-        let earlier = recorded(&kept(&name, output));
-        let known = earlier.map_or_else(|| of_set(&prefix), Ok);
-        let of_name = IndexModule::new(name);
+    let module = |(name, module): &(String, Module)| {
+        let earlier = recorded(&kept(name, output));
+        let known = earlier.map_or_else(|| of_set(&module.prefix()), Ok);
+        let of_name = IndexModule::new(name.clone());
         match known {
             Ok(signatures) => IndexModule { signatures, ..of_name },
             Err(why) => IndexModule {
-                signatures_unknown: needs_signatures.map(|skipped| {
+                signatures_unknown: skipped.filter(|_| module.is_described()).map(|skipped| {
                     format!("{skipped}, and no earlier build read the parameters\n{why}")
                 }),
                 ..of_name
             },
         }
     };
-    modules.into_iter().map(module).collect()
-}
-
-#[derive(Debug)]
-pub(super) struct AbsentModule {
-    pub(super) name: String,
-    /// The prefix of the module's file names.
-    pub(super) prefix: String,
-    /// The reason why this build reads no sources. `None` if no build would read signatures from
-    /// them.
-    pub(super) needs_signatures: Option<&'static str>,
+    modules.iter().map(module).collect()
 }

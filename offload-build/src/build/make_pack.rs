@@ -5,9 +5,7 @@ use super::kernel_parameters;
 use super::missing_tool::{self, NotMade};
 use super::prebuilt::{self, PrebuiltUse, refused};
 use super::run::Run;
-use crate::compile::inputs::Inputs;
 use crate::compile::{profile, signatures};
-use crate::pack::image::Image;
 use crate::pack::layout::ModuleImages;
 use crate::pack::{self, Pack};
 use crate::plan::PlannedModule;
@@ -95,7 +93,7 @@ impl Run<'_> {
     fn why_undescribed(&self) -> String {
         match (self.clang(), self.undescribed.borrow().first()) {
             (Err(NotMade::MissingTool(missing)), _) => {
-                format!("{}; {}", missing.fact(), missing.help().unwrap_or_default())
+                format!("{}; {}", missing.long, missing.help.unwrap_or_default())
             }
             (Err(NotMade::Fatal(error)), _) => error.to_string(),
             (Ok(clang), message) => format!(
@@ -205,22 +203,16 @@ impl Run<'_> {
         if !levels.is_empty() {
             made_with.push(("optimization", levels.join(", ")));
         }
-        let (mut images, mut inputs): (Vec<&Image>, Vec<&Inputs>) = Default::default();
-        for made in &for_gpus {
-            images.push(&made.image);
-        }
         // Without GPU images, use the inputs of all targets.
-        for made in if for_gpus.is_empty() { &compiled } else { &for_gpus } {
-            inputs.push(&made.inputs);
-        }
+        let made = if for_gpus.is_empty() { &compiled } else { &for_gpus };
         let setting = self.prebuilt_setting(plan);
         prebuilt::update(
             folder,
             &self.prebuilt_stem(plan),
             &setting,
             &made_with,
-            &images,
-            &inputs,
+            &for_gpus,
+            made,
             signatures,
         )
     }

@@ -15,9 +15,9 @@ pub(crate) struct MissingTool {
     /// The reason in a few words.
     pub(crate) short: String,
     /// The full reason.
-    long: String,
+    pub(crate) long: String,
     /// The help. Lines that begin with two spaces are commands.
-    help: Option<String>,
+    pub(crate) help: Option<String>,
     kind: ErrorKind,
 }
 
@@ -94,14 +94,10 @@ impl MissingTool {
     }
 
     fn tool(name: &str, log: &SearchLog, wanted: Installable) -> Self {
-        let long = format!("no {name} was found ({log})");
+        let short = format!("no {name} was found");
         let help = log.help().unwrap_or_else(|| wanted.help());
-        Self {
-            short: format!("no {name} was found"),
-            long,
-            help: Some(help),
-            kind: ErrorKind::ToolNotFound,
-        }
+        let (long, kind) = (format!("{short} ({log})"), ErrorKind::ToolNotFound);
+        Self { short, long, help: Some(help), kind }
     }
 
     fn lacks(long: String, short: String, wanted: Installable) -> Self {
@@ -151,49 +147,33 @@ impl MissingTool {
     /// the help installs a newer clang. If the target is not in the tables, the reason names the
     /// closest known target.
     pub(crate) fn clang_refusal(clang: &Clang, target: &Target, text: &str) -> Self {
-        let refusal = Self::refusal(&clang.path, text);
-        let path = clang.path.display();
-        if text.contains("unknown argument") || text.contains("unsupported option") {
-            let long = format!("{path} rejects a flag, not the target\n{}", text.trim_end());
-            let help =
-                "correct the flag in build.rs: .flag(...), .flag_for(...) or Source::flag(...)";
-            return Self { long, help: Some(help.to_owned()), ..refusal };
-        }
-        let first = target.arch().first_clang();
-        if first.is_none()
-            && let Some(known) = similar(target.as_str())
-        {
-            let long =
-                format!("{path} rejects this target; did you mean {known}?\n{}", text.trim_end());
-            return Self { long, ..refusal };
-        }
-        match first {
-            Some(first) if clang.is_older_than(first) => Self {
-                long: format!(
-                    "this target needs clang {first} or newer, but {} is {}\n{}",
-                    clang.path.display(),
-                    clang.version,
-                    text.trim_end()
+        let (refusal, path) = (Self::refusal(&clang.path, text), clang.path.display());
+        let is_of_flag = text.contains("unknown argument") || text.contains("unsupported option");
+        let (why, help) = match (target.arch().first_clang(), similar(target.as_str())) {
+            _ if is_of_flag => {
+                let help =
+                    "correct the flag in build.rs: .flag(...), .flag_for(...) or Source::flag(...)";
+                (format!("{path} rejects a flag, not the target"), Some(help.to_owned()))
+            }
+            (None, Some(known)) => {
+                (format!("{path} rejects this target; did you mean {known}?"), None)
+            }
+            (Some(first), _) if clang.is_older_than(first) => (
+                format!(
+                    "this target needs clang {first} or newer, but {path} is {}",
+                    clang.version
                 ),
-                help: Some(Installable::Clang(first).help()),
-                ..refusal
-            },
-            _ => refusal,
-        }
+                Some(Installable::Clang(first).help()),
+            ),
+            _ => return refusal,
+        };
+        Self { long: format!("{why}\n{}", text.trim_end()), help, ..refusal }
     }
 
     pub(crate) fn ptxas_refusal(tool: &Path, arch: NvidiaArch, text: &str) -> Self {
         let help = Ptxas::has_dropped(arch.number())
             .then(|| Installable::Ptxas { old: true, or_ptx: true }.help());
         Self { help, ..Self::refusal(tool, text) }
-    }
-
-    pub(crate) fn fact(&self) -> String {
-        self.long.clone()
-    }
-
-    pub(crate) fn help(&self) -> Option<String> {
-        self.help.clone()
     }
 
     /// Returns the reason alone, for messages that list the searched places and the help
@@ -216,7 +196,6 @@ impl MissingTool {
     }
 }
 
-#[derive(Debug)]
 pub(crate) enum NotMade {
     /// The compilers of this machine cannot make the image. A prebuilt image may be used instead.
     MissingTool(MissingTool),

@@ -35,16 +35,15 @@ pub use dependency::embed_from;
 pub use resolved::{ResolvedTargets, ToolkitVersion};
 pub use static_library::StaticLibrary;
 
-use self::kernel_parameters::AbsentModule;
 use self::reserved_name::reserve;
 use self::run::Run;
 use crate::compile::include_folders;
 use crate::output::OutDir;
 use crate::pack::{self, Pack};
-use crate::plan::{self, PlannedModule};
-use crate::request::Request;
+use crate::plan;
+use crate::request::{Module, Request};
 use crate::targets::{self, Product, RequestedTargets, Resolved};
-use crate::toolchain::compilers::{NamedTools, Tools};
+use crate::toolchain::compilers::Tools;
 use crate::toolchain::{Cargo, Error};
 
 /// A builder that collects sources, targets and options, from which [`Build::compile`] makes a
@@ -178,14 +177,14 @@ impl Build {
             return Ok(StaticLibrary::absent(true));
         }
         let output = OutDir::create(cargo, name)?;
-        let mut tools = Tools::new(cargo, output.probe_cache(), self.named());
+        let mut tools = Tools::new(cargo, output.probe_cache(), &self.request.tools);
         let product = Product::StaticLibrary(name);
         let resolved = self.targets(cargo, Some(&tools), product)?;
         tools.prefer_clang(targets::first_clang(&resolved.targets));
         let modules = plan::plan(
             &self.request,
             product,
-            static_library::modules(&self.request)?,
+            &static_library::modules(&self.request)?,
             &resolved.targets,
             cargo,
         )?;
@@ -223,31 +222,8 @@ impl Build {
         }
     }
 
-    fn named(&self) -> NamedTools<'_> {
-        let path = Option::as_deref;
-        NamedTools {
-            clang: path(&self.request.clang),
-            ptxas: path(&self.request.ptxas),
-            nvcc: path(&self.request.nvcc),
-        }
-    }
-
     fn compile_for(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
         reserve(Product::Pack(name), || self.make_pack(name, cargo))
-    }
-
-    /// Writes a pack that has no images for the reason `why`.
-    fn make_absent(
-        &self,
-        name: &str,
-        why: &str,
-        modules: Vec<AbsentModule>,
-        output: &OutDir,
-        cargo: &Cargo,
-    ) -> Result<Pack, Error> {
-        let folder = self.request.prebuilt.as_deref();
-        let modules = kernel_parameters::of_absent(name, modules, folder, output, cargo);
-        pack::write_absent(name, why, modules, &self.request, output)
     }
 
     fn make_pack(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
@@ -255,43 +231,40 @@ impl Build {
         let output = OutDir::create(cargo, name)?;
         dependency::offer(name, &output, cargo);
         let modules = plan::modules(&self.request, name);
-        let absent = |why: &str, skipped: Option<&'static str>| {
-            // In a pack without images, missing sources are not an error, because no compiler reads
-            // them.
-            let known = modules.as_ref().map_or(&[][..], Vec::as_slice);
-            let absent = known.iter().map(|(name, module)| AbsentModule {
-                name: name.clone(),
-                prefix: module.prefix(),
-                needs_signatures: skipped.filter(|_| module.is_described()),
-            });
-            self.make_absent(name, why, absent.collect(), &output, cargo)
+        // Writes a pack that has no images. `skipped` is the reason why no build reads its sources.
+        let absent = |modules: &[(String, Module)], why: &str, skipped: Option<&str>| {
+            let folder = self.request.prebuilt.as_deref();
+            let modules =
+                kernel_parameters::of_absent(name, modules, skipped, folder, &output, cargo);
+            pack::write_absent(name, why, modules, &self.request, &output)
         };
+        // In a pack without images, missing sources are not an error, because no compiler reads
+        // them.
+        let known = modules.as_ref().map_or(&[][..], Vec::as_slice);
         if let Some(why) = self.skips(cargo)? {
-            return absent(why, Some(why));
+            return absent(known, why, Some(why));
         }
         let machine = match pack::machine(cargo) {
             Ok(machine) => machine,
             Err(_) if self.request.may_be_empty => {
                 let why = format!("packs cannot be embedded in programs for {}", cargo.target);
-                return absent(&why, None);
+                return absent(known, &why, None);
             }
             Err(error) => return Err(error),
         };
-        let mut tools = Tools::new(cargo, output.probe_cache(), self.named());
+        let mut tools = Tools::new(cargo, output.probe_cache(), &self.request.tools);
         let product = Product::Pack(name);
-        let resolved = self.targets(cargo, Some(&tools), product)?;
-        tools.prefer_clang(targets::first_clang(&resolved.targets));
-        let modules = plan::plan(&self.request, product, modules?, &resolved.targets, cargo)?;
-        if modules.iter().all(|module| module.targets.is_empty()) {
-            let why =
-                format!("it supports none of the targets {}", targets::join(&resolved.targets));
-            let modules = modules.into_iter().map(|PlannedModule { name, prefix, .. }| {
-                AbsentModule { name, prefix, needs_signatures: None }
-            });
-            return self.make_absent(name, &why, modules.collect(), &output, cargo);
+        let Resolved { targets, is_of_this_machine } =
+            self.targets(cargo, Some(&tools), product)?;
+        tools.prefer_clang(targets::first_clang(&targets));
+        let modules = modules?;
+        let planned = plan::plan(&self.request, product, &modules, &targets, cargo)?;
+        if planned.iter().all(|module| module.targets.is_empty()) {
+            let why = format!("it supports none of the targets {}", targets::join(&targets));
+            return absent(&modules, &why, None);
         }
-        Run::new(&self.request, resolved.is_of_this_machine, name, &output, &tools)
-            .make_pack(&modules, machine)
+        Run::new(&self.request, is_of_this_machine, name, &output, &tools)
+            .make_pack(&planned, machine)
     }
 }
 

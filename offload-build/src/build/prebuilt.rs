@@ -44,9 +44,10 @@
 //! This crate's headers are compared only in the package's own builds, because a published package
 //! may be built with a different version of this crate.
 
+use super::jobs::MadeImage;
 use super::portable::Setting;
-use super::surroundings::{self, Surroundings};
-use crate::compile::inputs::{InputKind, Inputs};
+use super::surroundings;
+use crate::compile::inputs::{Input, InputKind, Inputs};
 use crate::output::{image_file_name, remove, write_if_changed};
 use crate::pack::image::Image;
 use crate::targets::Target;
@@ -95,14 +96,14 @@ pub(super) const FOLDER: &str = "prebuilt";
 const FIRST_LINE: &str = "offload-prebuilt 1";
 
 /// The prebuilt set of one module, as its manifest describes it.
-#[derive(Debug)]
+#[derive(Default)]
 pub(crate) struct Prebuilt {
     folder: PathBuf,
     manifest: PathBuf,
     compilers: Vec<String>,
     options: String,
-    inputs: Vec<(String, ContentHash)>,
-    surroundings: Surroundings,
+    /// The inputs, with paths relative to the package.
+    inputs: Inputs,
     images: Vec<(String, ContentHash, String)>,
     /// The hash and name of the file with the kernels' parameters, if the set contains one.
     signatures: Option<(ContentHash, String)>,
@@ -157,17 +158,7 @@ impl Prebuilt {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::io("read", &manifest, error)),
         };
-        let mut set = Self {
-            folder: folder.to_owned(),
-            manifest,
-            compilers: Vec::new(),
-            options: String::new(),
-            inputs: Vec::new(),
-            surroundings: Surroundings::default(),
-            images: Vec::new(),
-            signatures: None,
-            misfit: OnceCell::new(),
-        };
+        let mut set = Self { folder: folder.to_owned(), manifest, ..Self::default() };
         for (index, line) in text.lines().enumerate() {
             set.read_line(index, line).ok_or_else(|| {
                 let message = format!(
@@ -192,10 +183,6 @@ impl Prebuilt {
             "nvcc" => self.compilers.push(format!("nvcc {value}")),
             "options" => self.options = value.to_owned(),
             "ptxas" | "optimization" => {}
-            "input" => {
-                let (hash, path) = value.split_once(' ')?;
-                self.inputs.push((path.to_owned(), ContentHash::parse(hash)?));
-            }
             "image" => {
                 let mut words = value.splitn(3, ' ');
                 let (target, hash, file) = (words.next()?, words.next()?, words.next()?);
@@ -205,13 +192,18 @@ impl Prebuilt {
                 let (hash, file) = value.split_once(' ')?;
                 self.signatures = Some((ContentHash::parse(hash)?, file_name(file)?));
             }
-            _ => self.surroundings.read_line(key, value)?,
+            _ => surroundings::read_line(&mut self.inputs, key, value)?,
         }
         Some(())
     }
 
     pub(crate) fn compilers(&self) -> &[String] {
         &self.compilers
+    }
+
+    /// Returns the input files, with paths relative to the package.
+    fn files(&self) -> impl Iterator<Item = &Input> {
+        self.inputs.files.iter().filter(|input| input.kind == InputKind::File)
     }
 
     /// Compares the set's options and inputs with this build's. Returns the reason for a mismatch,
@@ -225,9 +217,11 @@ impl Prebuilt {
         }
         let is_packaged = cargo.is_packaged();
         let is_published = is_packaged && !cargo.is_packaging();
-        for (name, recorded) in &self.inputs {
+        for Input { path: name, hash: recorded, .. } in self.files() {
+            let name = &*name.to_string_lossy();
             let ours = setting.header(name);
-            if ours.is_some() && is_published || self.is_left_out(name, is_packaged, cargo) {
+            if ours.is_some() && is_published || self.is_left_out(name.as_ref(), is_packaged, cargo)
+            {
                 continue;
             }
             let path = match ours {
@@ -252,24 +246,22 @@ impl Prebuilt {
                 }
             }
         }
-        for (name, _) in &self.inputs {
-            if self.is_left_out(name, is_packaged, cargo) {
-                return None;
-            }
+        if self.files().any(|input| self.is_left_out(&input.path, is_packaged, cargo)) {
+            return None;
         }
-        let why = self.surroundings.change(setting, is_packaged)?;
+        let why = surroundings::change(&self.inputs, setting, is_packaged)?;
         Some(format!("{why} {manifest} was made"))
     }
 
     /// Whether an input belongs to a crate that is missing here. `cargo package` and `cargo vendor`
     /// leave out folders with a separate manifest, and `cargo vendor` does not mark packages from
     /// git as packaged. A package may also have been moved away from the neighbouring crates.
-    fn is_left_out(&self, input: &str, is_packaged: bool, cargo: &Cargo) -> bool {
+    fn is_left_out(&self, input: &Path, is_packaged: bool, cargo: &Cargo) -> bool {
         let is_absent = |manifest: &Path| {
-            let is_it = |(name, _): &(String, _)| {
-                name.ends_with("Cargo.toml") && Path::new(name) == manifest
-            };
-            if !self.inputs.iter().any(is_it) {
+            // Comparing sizes first is much faster than comparing paths.
+            let size = manifest.as_os_str().len();
+            let is_it = |it: &Input| it.path.as_os_str().len() == size && it.path == manifest;
+            if !manifest.ends_with("Cargo.toml") || !self.files().any(is_it) {
                 return false;
             }
             let path = cargo.manifest_dir.join(manifest);
@@ -281,17 +273,10 @@ impl Prebuilt {
                 is_folder_missing || (is_packaged && !path.is_file())
             }
         };
-        let input = Path::new(input);
         if input.file_stem().is_some_and(|it| it == "rust-toolchain") {
             // The file may be in a parent folder of the crate, which has no manifest.
             let folder = input.parent().unwrap_or(Path::new(""));
-            for (name, _) in &self.inputs {
-                let name = Path::new(name);
-                if name.starts_with(folder) && name.ends_with("Cargo.toml") && is_absent(name) {
-                    return true;
-                }
-            }
-            return false;
+            return self.files().any(|it| it.path.starts_with(folder) && is_absent(&it.path));
         }
         let mut folders = input.ancestors().skip(1);
         folders.any(|folder| is_absent(&folder.join("Cargo.toml")))
@@ -380,8 +365,8 @@ pub(crate) fn update(
     stem: &str,
     setting: &Setting<'_>,
     made_with: &[(&str, String)],
-    images: &[&Image],
-    made: &[&Inputs],
+    images: &[&MadeImage],
+    made: &[&MadeImage],
     signatures: &Signatures,
 ) -> Result<(), Error> {
     let refuse = |path: &str| {
@@ -408,7 +393,7 @@ pub(crate) fn update(
     let _ = writeln!(text, "options {options}");
     let mut lines: Vec<String> = Vec::new();
     for made in made {
-        for input in &made.files {
+        for input in &made.inputs.files {
             let header = setting.output.header_name(&input.path);
             let is_counted = match input.kind {
                 // This crate's headers affect images, but not the parameters.
@@ -446,7 +431,7 @@ pub(crate) fn update(
         )?;
     }
     let mut kept = Vec::new();
-    for image in images {
+    for MadeImage { image, .. } in images {
         let extension = image.path.extension().unwrap_or_default().to_string_lossy();
         let file = image_file_name(&format!("{stem}.{}", image.target), &extension);
         let path = folder.join(&file);

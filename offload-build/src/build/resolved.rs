@@ -95,7 +95,7 @@ impl Build {
             return Ok(ToolkitVersion::NotAsked);
         }
         let output = OutDir::open(cargo, "")?;
-        let tools = Tools::new(cargo, output.probe_cache(), self.named());
+        let tools = Tools::new(cargo, output.probe_cache(), &self.request.tools);
         let Ok(nvcc) = tools.nvcc()? else { return Ok(ToolkitVersion::Missing) };
         nvcc.identity.files.iter().for_each(|file| cargo.watch(file));
         let (major, minor) = nvcc.release().unwrap_or_default();
@@ -111,7 +111,7 @@ impl Build {
             self.targets(cargo, None, Product::Unnamed).ok()
         } else {
             let output = OutDir::open(cargo, "")?;
-            let tools = Tools::new(cargo, output.probe_cache(), self.named());
+            let tools = Tools::new(cargo, output.probe_cache(), &self.request.tools);
             Some(self.targets(cargo, Some(&tools), Product::Unnamed)?)
         };
         let mut targets = found.map(|found| found.targets).unwrap_or_default();

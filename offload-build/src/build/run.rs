@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// One build of a pack or a static library.
-#[derive(Debug)]
 pub(crate) struct Run<'a> {
     pub(crate) request: &'a Request,
     /// Whether the list of targets depends on this machine or its variables, as with `native` and

@@ -57,7 +57,7 @@ impl Build {
     /// offload_build::Build::new().clang("/opt/llvm-22/bin/clang");
     /// ```
     pub fn clang(&mut self, path: impl AsRef<Path>) -> &mut Self {
-        self.request.clang = Some(path.as_ref().to_owned());
+        self.request.tools.clang = Some(path.as_ref().to_owned());
         self
     }
 
@@ -67,7 +67,7 @@ impl Build {
     /// offload_build::Build::new().ptxas("/opt/cuda/bin/ptxas");
     /// ```
     pub fn ptxas(&mut self, path: impl AsRef<Path>) -> &mut Self {
-        self.request.ptxas = Some(path.as_ref().to_owned());
+        self.request.tools.ptxas = Some(path.as_ref().to_owned());
         self
     }
 
@@ -79,7 +79,7 @@ impl Build {
     /// offload_build::Build::new().nvcc("/opt/cuda/bin/nvcc");
     /// ```
     pub fn nvcc(&mut self, path: impl AsRef<Path>) -> &mut Self {
-        self.request.nvcc = Some(path.as_ref().to_owned());
+        self.request.tools.nvcc = Some(path.as_ref().to_owned());
         self
     }
 

@@ -11,6 +11,7 @@
 //! result of `__has_include`. For `any`, the build compares only the names of headers, because
 //! Cargo, git and users add other files to a package.
 
+use super::jobs::MadeImage;
 use super::portable::Setting;
 use crate::compile::inputs::{Input, InputKind, Inputs};
 use crate::toolchain::read_files::lookup::Lookup;
@@ -18,72 +19,64 @@ use crate::toolchain::{ContentHash, Seen};
 use std::fmt::Write;
 use std::path::Path;
 
-/// The lines of a manifest, with paths relative to the package.
-#[derive(Debug, Default)]
-pub(super) struct Surroundings {
-    lookups: Vec<Lookup>,
-    /// Trees and variables.
-    others: Vec<Input>,
+/// Reads a line of a manifest into inputs, whose paths are relative to the package. Returns `None`
+/// if the line is malformed.
+pub(super) fn read_line(inputs: &mut Inputs, key: &str, value: &str) -> Option<()> {
+    let lookups = &mut inputs.lookups;
+    match key {
+        "folder" => {
+            // A `folder` line after `name` lines begins a new search.
+            if lookups.last().is_none_or(|it| it.any || !it.names.is_empty()) {
+                lookups.push(Lookup::default());
+            }
+            lookups.last_mut()?.folders.push(value.into());
+        }
+        "name" => lookups.last_mut()?.names.push(value.into()),
+        "any" => lookups.last_mut()?.any = true,
+        "there" => lookups.last_mut()?.there.push(value.to_owned()),
+        word => {
+            let (hash, path) = value.split_once(' ')?;
+            let kind = if word == "input" { InputKind::File } else { InputKind::of_word(word)? };
+            inputs.files.push(Input { kind, path: path.into(), hash: ContentHash::parse(hash)? });
+        }
+    }
+    Some(())
 }
 
-impl Surroundings {
-    /// Parses a line. Returns `None` if it is malformed.
-    pub(super) fn read_line(&mut self, key: &str, value: &str) -> Option<()> {
-        match key {
-            "folder" => {
-                // A `folder` line after `name` lines begins a new search.
-                if self.lookups.last().is_none_or(|it| it.any || !it.names.is_empty()) {
-                    self.lookups.push(Lookup::default());
-                }
-                self.lookups.last_mut()?.folders.push(value.into());
-            }
-            "name" => self.lookups.last_mut()?.names.push(value.into()),
-            "any" => self.lookups.last_mut()?.any = true,
-            "there" => self.lookups.last_mut()?.there.push(value.to_owned()),
-            word => {
-                let (hash, path) = value.split_once(' ')?;
-                let (kind, hash) = (InputKind::of_word(word)?, ContentHash::parse(hash)?);
-                self.others.push(Input { kind, path: path.into(), hash });
+/// Returns the start of a message about a change of anything but a file's contents, if there is
+/// one. The caller completes the message with the manifest's name.
+pub(super) fn change(inputs: &Inputs, setting: &Setting<'_>, is_packaged: bool) -> Option<String> {
+    let seen = Seen::default();
+    for lookup in &inputs.lookups {
+        // Cargo adds files to a package and leaves others out, so folder listings may differ.
+        if lookup.any && is_packaged {
+            continue;
+        }
+        let now = found(lookup, setting, &seen);
+        for name in &now {
+            if !lookup.there.contains(name) {
+                return Some(format!("{name}, which compilers may read, was added after"));
             }
         }
-        Some(())
+        for name in &lookup.there {
+            if !now.contains(name) {
+                return Some(format!("{name} was removed after"));
+            }
+        }
     }
-
-    /// Returns the start of a message about a change, if there is one. The caller completes the
-    /// message with the manifest's name.
-    pub(super) fn change(&self, setting: &Setting<'_>, is_packaged: bool) -> Option<String> {
-        let seen = Seen::default();
-        for lookup in &self.lookups {
-            // Cargo adds files to a package and leaves others out, so folder listings may differ.
-            if lookup.any && is_packaged {
-                continue;
-            }
-            let now = found(lookup, setting, &seen);
-            for name in &now {
-                if !lookup.there.contains(name) {
-                    return Some(format!("{name}, which compilers may read, was added after"));
+    for other in inputs.files.iter().filter(|it| it.kind != InputKind::File) {
+        let name = other.path.to_string_lossy();
+        let now = Input::now(other.kind, setting.here(&name), &seen, setting.cargo)?;
+        if now.hash != other.hash {
+            return Some(match other.kind {
+                InputKind::Variable => {
+                    format!("the variable {name} has a different value than when")
                 }
-            }
-            for name in &lookup.there {
-                if !now.contains(name) {
-                    return Some(format!("{name} was removed after"));
-                }
-            }
+                _ => format!("{name} has different files than when"),
+            });
         }
-        for other in &self.others {
-            let name = other.path.to_string_lossy();
-            let now = Input::now(other.kind, setting.here(&name), &seen, setting.cargo)?;
-            if now.hash != other.hash {
-                return Some(match other.kind {
-                    InputKind::Variable => {
-                        format!("the variable {name} has a different value than when")
-                    }
-                    _ => format!("{name} has different files than when"),
-                });
-            }
-        }
-        None
     }
+    None
 }
 
 /// Returns the paths of the files that a lookup with package-relative paths finds.
@@ -133,12 +126,12 @@ pub(super) fn is_compared(variable: &str) -> bool {
 /// If one of the names is an absolute path, returns it as an error.
 pub(super) fn write(
     text: &mut String,
-    made: &[&Inputs],
+    made: &[&MadeImage],
     setting: &Setting<'_>,
 ) -> Result<(), String> {
     let (seen, mut written) = (Seen::default(), Vec::<String>::new());
     for made in made {
-        for lookup in &made.lookups {
+        for lookup in &made.inputs.lookups {
             let mut lines = String::new();
             let mut here = Lookup { any: lookup.any, ..Lookup::default() };
             for folder in &lookup.folders {

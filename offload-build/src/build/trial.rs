@@ -17,7 +17,6 @@ const KERNEL: &str = "extern \"C\" __global__ void trial(float *x) { x[threadIdx
 
 /// A build of small kernels with one of Cargo's profiles. Its files are in `OUT_DIR`, a temporary
 /// folder that is removed when this value is dropped.
-#[derive(Debug)]
 pub(crate) struct Trial<'a> {
     build: Build,
     output: OutDir,
@@ -47,7 +46,7 @@ impl<'a> Trial<'a> {
                 plan::plan(
                     request,
                     Product::Pack(NAME),
-                    modules,
+                    &modules,
                     std::slice::from_ref(target),
                     self.tools.cargo,
                 )

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 /// A source compiled as part of a link. The link command must be known before the objects exist, so
 /// it names an argument file instead of the source.
-#[derive(Debug)]
 pub(super) struct LateSource {
     pub(super) source: PathBuf,
     pub(super) arguments: PathBuf,

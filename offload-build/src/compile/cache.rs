@@ -36,7 +36,6 @@ const ANY: &str = "any";
 const FOUND: &str = "found";
 
 /// The record of an existing image.
-#[derive(Debug)]
 pub(crate) struct Made {
     /// The hash of the image's bytes.
     pub(crate) image: ContentHash,

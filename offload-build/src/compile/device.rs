@@ -4,9 +4,9 @@
 use super::lanes;
 use super::line::Line;
 use super::profile::{DebugInfo, Profile};
-use super::{Compilation, Compilations, nvcc};
+use super::{Compilation, Compilations, HIP, nvcc};
 use crate::compile::debug_info::kernels::with_offsets;
-use crate::request::{Dialect, Headers, Language, Recipe};
+use crate::request::{Headers, Language, Recipe};
 use crate::toolchain::compilers::Clang;
 use crate::toolchain::exec::{DepfileBy, Step, StepKind};
 use std::ffi::OsString;
@@ -51,13 +51,13 @@ impl Compilations<'_> {
             if is_by_nvcc {
                 // nvcc compiles this source for the image. clang only describes the kernels, using
                 // the toolkit's headers.
-                recipe = Some(Recipe::Offload(Dialect::Cuda, Headers::Cuda));
+                recipe = Some(Recipe::Offload(Headers::Cuda));
                 of_build_script = nvcc::for_clang(of_build_script);
             }
             let part = if recipe == Some(Recipe::Assemble) { "o" } else { "bc" };
             let profile = self.profile(source);
             let warnings = match recipe {
-                Some(Recipe::Offload(_, Headers::Ours)) => {
+                Some(Recipe::Offload(Headers::Ours)) => {
                     lanes::warnings_of_gpu(device.has_64_lanes, &of_build_script)
                 }
                 _ => &[],
@@ -69,7 +69,8 @@ impl Compilations<'_> {
                 .words(if is_preprocessed { device.debug_option(&profile) } else { &[] })
                 .all(of_build_script)
                 .one(&source.path);
-            let driver_ignores = matches!(recipe, Some(Recipe::Offload(Dialect::Hip, _)));
+            let is_offload = matches!(recipe, Some(Recipe::Offload(_)));
+            let driver_ignores = is_offload && self.dialect() == HIP;
             let by = DepfileBy::CompilerProper { driver_ignores, system: true };
             if is_preprocessed {
                 // This is the command for the image, except that it emits unoptimized LLVM IR with
@@ -152,8 +153,8 @@ impl Compilations<'_> {
     ) -> Line {
         let Device { offload, direct, version, .. } = device;
         match recipe {
-            Some(Recipe::Offload(dialect, headers)) => {
-                let line = Line::of(&["-x", dialect.name()])
+            Some(Recipe::Offload(headers)) => {
+                let line = Line::of(&["-x", self.dialect()])
                     .line(offload)
                     .all(version.clone())
                     .words(&["--cuda-device-only", "-fgpu-rdc", "-emit-llvm", "-c"])

@@ -23,7 +23,6 @@ use offload_format::target::NvidiaCode;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-#[derive(Debug, Clone, Copy)]
 pub(crate) struct DeviceLink<'a> {
     /// The targets of all sources together.
     pub(crate) targets: &'a [Target],

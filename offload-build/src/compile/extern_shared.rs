@@ -29,7 +29,6 @@ const INITIALIZER: &str = "offload_cpu_extern_shared_is_there";
 const EMULATED: &str = "__emutls_v.";
 
 /// How an image defines the arrays.
-#[derive(Debug)]
 pub(super) struct ExternShared {
     is_checked: bool,
     /// Whether thread-local variables are emulated. If so, the objects contain descriptors of these

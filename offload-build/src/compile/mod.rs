@@ -60,13 +60,14 @@ use crate::toolchain::cargo::{self, Cargo};
 use crate::toolchain::compilers::{Identity, identity};
 use crate::toolchain::exec::{HEADER_FOLDERS, OTHER_INPUTS, Step};
 use crate::toolchain::read_files::named_files::NamedFiles;
+use offload_format::target::Vendor;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The steps that build one image or object, and the values that a later run compares. A step's
 /// `after` field lists the positions in `steps` of the steps that must finish first.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Compilation {
     /// The prefix that the names of all the compilation's files share.
     pub(crate) stem: String,
@@ -106,7 +107,7 @@ pub(crate) struct Compilation {
 }
 
 /// The values needed to create the compilation of one image or object.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) struct Compilations<'a> {
     pub(crate) module: &'a PlannedModule,
     /// The targets: exactly one for an image, one or more for an object with device code.
@@ -119,6 +120,10 @@ pub(crate) struct Compilations<'a> {
     pub(crate) cargo: &'a Cargo,
 }
 
+/// The offloading languages that clang assumes for sources: for NVIDIA's GPUs, and for all others.
+const CUDA: &str = "cuda";
+const HIP: &str = "hip";
+
 impl<'a> Compilations<'a> {
     fn sources(&self) -> Vec<&'a PlannedSource> {
         self.module.sources_for(self.target())
@@ -126,6 +131,11 @@ impl<'a> Compilations<'a> {
 
     fn target(&self) -> &'a Target {
         &self.targets[0]
+    }
+
+    /// Returns the offloading language for clang's `-x` option.
+    fn dialect(&self) -> &'static str {
+        if self.target().vendor() == Vendor::Nvidia { CUDA } else { HIP }
     }
 
     fn compilation(&self, extension: &str, tools: &[&Identity]) -> Compilation {

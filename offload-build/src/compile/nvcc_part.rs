@@ -232,12 +232,9 @@ impl NvccPart {
         // Without a `.module_id` file, the ID is unknown, and counts as different from all other
         // IDs.
         let mut id = Vec::new();
-        if let Ok(files) = fs::read_dir(folder) {
-            for file in files.flatten() {
-                let path = file.path();
-                if path.extension().is_some_and(|it| it == "module_id") {
-                    id.append(&mut fs::read(path).unwrap_or_default());
-                }
+        for name in files::entries(folder) {
+            if name.ends_with(".module_id") {
+                id.append(&mut fs::read(folder.join(name)).unwrap_or_default());
             }
         }
         write_if_changed(&self.id, &id)?;

@@ -10,9 +10,8 @@
 
 use super::line::Line;
 use super::profile::DebugInfo;
-use super::{Compilation, Compilations};
+use super::{CUDA, Compilation, Compilations, HIP};
 use crate::plan::PlannedSource;
-use crate::request::Dialect;
 use crate::targets::Target;
 use crate::toolchain::compilers::{Clang, Identity, Nvcc, identity};
 use crate::toolchain::exec::{DepfileBy, Step, StepKind, plain_path};
@@ -22,7 +21,6 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// An object's device code for one target: its file, and the hash of the file's bytes.
-#[derive(Debug)]
 pub(crate) struct DeviceImage<'a> {
     pub(crate) target: &'a Target,
     pub(crate) path: &'a Path,
@@ -33,17 +31,12 @@ impl<'a> Compilations<'a> {
     /// Returns clang's compilation of a source to a relocatable object with the host code and the
     /// device code for all targets.
     #[inline]
-    pub(crate) fn relocatable_object(
-        &self,
-        dialect: Dialect,
-        clang: &Clang,
-    ) -> Result<Compilation, Error> {
-        let mut compilation = self.compilation("o", &tools(dialect, clang));
+    pub(crate) fn relocatable_object(&self, clang: &Clang) -> Result<Compilation, Error> {
+        let mut compilation = self.compilation("o", &self.device_tools(clang));
         let source = self.source_for_all()?;
         // Without `--offload-new-driver`, older clangs use their old offloading driver, and no
         // linker can extract the device code from that driver's objects.
-        let common =
-            self.offload_args(dialect, source).words(&["--offload-new-driver", "-fgpu-rdc"]);
+        let common = self.offload_args(source).words(&["--offload-new-driver", "-fgpu-rdc"]);
         let compile = common
             .clone()
             .all(self.host_args())
@@ -63,7 +56,7 @@ impl<'a> Compilations<'a> {
                 .one(&source.path);
             let step = Step::new(StepKind::Scan, &clang.path, scan.done());
             let depfile = self.work(&format!("{index}.d"));
-            compilation.steps.push(step.depfile(depfile, by_compiler_proper(dialect)));
+            compilation.steps.push(step.depfile(depfile, self.by_compiler_proper()));
         }
         Ok(compilation)
     }
@@ -71,25 +64,21 @@ impl<'a> Compilations<'a> {
     /// Returns the compilation of a source's device code for one target: a code object, a cubin or
     /// PTX.
     #[inline]
-    pub(crate) fn device_code(
-        &self,
-        dialect: Dialect,
-        clang: &Clang,
-    ) -> Result<Compilation, Error> {
+    pub(crate) fn device_code(&self, clang: &Clang) -> Result<Compilation, Error> {
         let arch = self.target().arch();
         let kind = if arch.is_ptx() { "-S" } else { "-c" };
-        let mut compilation = self.compilation(arch.extension(), &tools(dialect, clang));
+        let mut compilation = self.compilation(arch.extension(), &self.device_tools(clang));
         let source = self.source_for_all()?;
         let compile = self
-            .offload_args(dialect, source)
+            .offload_args(source)
             // `-Qunused-arguments` suppresses warnings about host-only options such as -mavx2.
             .words(&["-Qunused-arguments", "--cuda-device-only", kind])
-            .when(dialect == Dialect::Hip, &["--no-gpu-bundle-output"])
+            .when(self.dialect() == HIP, &["--no-gpu-bundle-output"])
             .all(offload_arch(self.target()))
             .one(self.cuid(source))
             .one(&source.path);
         let step = Step::new(StepKind::Compile, &clang.path, compile.done());
-        compilation.last(step.depfile(self.work("d"), by_compiler_proper(dialect)));
+        compilation.last(step.depfile(self.work("d"), self.by_compiler_proper()));
         Ok(compilation)
     }
 
@@ -99,7 +88,6 @@ impl<'a> Compilations<'a> {
     #[inline]
     pub(crate) fn host_object(
         &self,
-        dialect: Dialect,
         clang: &Clang,
         images: &[DeviceImage<'_>],
         fat_binary: FatBinary<'_>,
@@ -122,7 +110,7 @@ impl<'a> Compilations<'a> {
             }
         };
         let compile = self
-            .offload_args(dialect, source)
+            .offload_args(source)
             .all(self.host_args())
             .words(&["--cuda-host-only"])
             .all(self.targets.iter().filter_map(offload_arch))
@@ -139,13 +127,13 @@ impl<'a> Compilations<'a> {
 
     /// Returns the arguments that a source's host part and device parts share.
     #[inline]
-    fn offload_args(&self, dialect: Dialect, source: &PlannedSource) -> Line {
+    fn offload_args(&self, source: &PlannedSource) -> Line {
         let of_hip = self.code_object_version.or(self.sdk.code_object_version);
-        let of_hip = of_hip.filter(|_| dialect == Dialect::Hip);
+        let of_hip = of_hip.filter(|_| self.dialect() == HIP);
         let profile = self.profile(source);
-        Line::of(&["-x", dialect.name(), "-std=c++17", "-Wno-error=register"])
+        Line::of(&["-x", self.dialect(), "-std=c++17", "-Wno-error=register"])
             .all(self.sdk.args.iter().cloned())
-            .when(dialect == Dialect::Cuda, &["-Wno-unknown-cuda-version"])
+            .when(self.dialect() == CUDA, &["-Wno-unknown-cuda-version"])
             .all(of_hip.map(|version| format!("-mcode-object-version={version}").into()))
             // The predefined macros depend on the optimization level, so the host part and the
             // device parts need the same level.
@@ -153,6 +141,14 @@ impl<'a> Compilations<'a> {
             // For optimized code, clang requests only line information from ptxas, even with `-g`.
             .when(profile.debug != DebugInfo::None, &["-g"])
             .all(self.source_args(source))
+    }
+
+    fn device_tools<'c>(&self, clang: &'c Clang) -> Vec<&'c Identity> {
+        if self.dialect() == HIP { clang.with_lld() } else { vec![&clang.identity] }
+    }
+
+    fn by_compiler_proper(&self) -> DepfileBy {
+        DepfileBy::CompilerProper { driver_ignores: self.dialect() == HIP, system: true }
     }
 
     #[inline]
@@ -206,13 +202,6 @@ pub(crate) enum FatBinary<'a> {
     By(&'a Nvcc),
 }
 
-fn tools(dialect: Dialect, clang: &Clang) -> Vec<&Identity> {
-    match dialect {
-        Dialect::Cuda => vec![&clang.identity],
-        Dialect::Hip => clang.with_lld(),
-    }
-}
-
 #[inline]
 fn image_option(image: &DeviceImage<'_>) -> Option<OsString> {
     let arch = image.target.arch().nvidia()?;
@@ -221,10 +210,6 @@ fn image_option(image: &DeviceImage<'_>) -> Option<OsString> {
     let sm = sm.trim_start_matches("sm_");
     let path = plain_path(image.path.into());
     Some(format!("--image3=kind={kind},sm={sm},file={}", path.display()).into())
-}
-
-fn by_compiler_proper(dialect: Dialect) -> DepfileBy {
-    DepfileBy::CompilerProper { driver_ignores: dialect == Dialect::Hip, system: true }
 }
 
 /// Returns the option that selects a target (`--offload-arch`). For PTX (`compute_80`), the option

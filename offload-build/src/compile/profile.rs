@@ -121,7 +121,7 @@ impl Profile {
                 Recipe::Nvcc
                     | Recipe::Ptx
                     | Recipe::Cargo
-                    | Recipe::Offload(_, Headers::Cuda | Headers::Rocm)
+                    | Recipe::Offload(Headers::Cuda | Headers::Rocm)
             )
         );
         let debug = match recipe {

@@ -7,7 +7,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A sanitizer that the compiler supports.
-#[derive(Debug)]
 pub(crate) struct Sanitizer {
     pub(crate) check: Check,
     pub(crate) is_clang: bool,

@@ -101,9 +101,8 @@ pub(crate) fn warn_of_none(
 
 /// Returns the name of the first kernel template in a source's text.
 fn template(source: &str) -> Option<&str> {
-    source.match_indices("template").find_map(|(start, _)| {
-        let declaration = source[start..].split(['{', ';']).next()?;
-        let (_, kernel) = declaration.split_once("__global__")?;
+    source.split(['{', ';']).find_map(|text| {
+        let (_, kernel) = text.split_once("template")?.1.split_once("__global__")?;
         // `__launch_bounds__(256)` may come before the name.
         let mut names = kernel.match_indices('(').map(|(end, _)| {
             let before = kernel[..end].trim_end();

@@ -11,7 +11,6 @@ use offload_pack::signature::Signatures;
 use std::path::PathBuf;
 
 /// A module's images before they are packed.
-#[derive(Debug)]
 pub(crate) struct ModuleImages {
     pub(crate) name: String,
     pub(crate) images: Vec<Image>,
@@ -21,7 +20,6 @@ pub(crate) struct ModuleImages {
     pub(crate) sources: Vec<PathBuf>,
 }
 
-#[derive(Debug)]
 pub(crate) struct PackLayout {
     /// The pack's layout. Its payload numbers are positions in `files`.
     pub(crate) layout: Layout,

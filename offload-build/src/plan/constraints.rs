@@ -11,7 +11,6 @@ use offload_format::target::{NvidiaArch, NvidiaCode, NvidiaSuffix, Vendor};
 use std::path::Path;
 
 /// The targets that a source's bytes allow.
-#[derive(Debug)]
 pub(crate) enum Constraints {
     /// The file names no target.
     Any,

@@ -18,7 +18,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// A module with its examined sources and its targets.
-#[derive(Debug)]
 pub(crate) struct PlannedModule {
     /// The name by which programs select the module.
     pub(crate) name: String,
@@ -31,7 +30,6 @@ pub(crate) struct PlannedModule {
 }
 
 /// A source, with the constraints read from its bytes.
-#[derive(Debug)]
 pub(crate) struct PlannedSource {
     pub(crate) path: PathBuf,
     pub(crate) language: Language,
@@ -181,25 +179,24 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
 pub(crate) fn plan(
     request: &Request,
     product: Product<'_>,
-    modules: Vec<(String, Module)>,
+    modules: &[(String, Module)],
     targets: &[Target],
     cargo: &Cargo,
 ) -> Result<Vec<PlannedModule>, Error> {
     let mut planned = Vec::new();
     for (name, module) in modules {
-        check_selectors(request, &module)?;
+        check_selectors(request, module)?;
         let mut options = request.options.clone();
         options.append(&module.options);
         let look_into = |source| look_into(source, &options, product, cargo);
         let sources = module.sources.iter().map(look_into).collect::<Result<Vec<_>, _>>()?;
-        let prefix = module.prefix();
         let mut it = PlannedModule {
-            name,
-            prefix,
+            name: name.clone(),
+            prefix: module.prefix(),
             options,
             sources,
             targets: Vec::new(),
-            required: module.required,
+            required: module.required.clone(),
         };
         for target in targets {
             let is_allowed = allow(&request.supports, target) && allow(&module.supports, target);

@@ -43,8 +43,8 @@ pub enum Language {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Recipe {
-    /// clang compiles the source to LLVM bitcode, in this dialect and with these headers.
-    Offload(Dialect, Headers),
+    /// clang compiles the source to LLVM bitcode, in its vendor's dialect and with these headers.
+    Offload(Headers),
     /// nvcc compiles the sources with its own headers: a single source to the image, and several to
     /// relocatable cubins.
     Nvcc,
@@ -63,25 +63,6 @@ pub(crate) enum Recipe {
     Cargo,
     /// The file is or contains a supplied image, which cannot be linked with other sources.
     Supplied,
-}
-
-/// The offloading language that clang assumes for a source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Dialect {
-    /// For NVIDIA's GPUs.
-    Cuda,
-    /// For AMD's GPUs.
-    Hip,
-}
-
-impl Dialect {
-    /// Returns the language name for clang's `-x` option.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Dialect::Cuda => "cuda",
-            Dialect::Hip => "hip",
-        }
-    }
 }
 
 /// The headers for a source in an offloading language.
@@ -103,7 +84,6 @@ impl Recipe {
 }
 
 /// One row of the table: a language, and its recipe for each kind of target.
-#[derive(Debug)]
 struct Row {
     language: Language,
     /// The language's name in messages.
@@ -111,17 +91,24 @@ struct Row {
     extensions: &'static [&'static str],
     /// Whether the language has `#include` and macros.
     is_preprocessed: bool,
-    /// The recipes for AMD, NVIDIA, Intel and the CPU, in this order.
-    recipes: [Option<Recipe>; 4],
+    /// The recipe for each vendor, in the order of [`Vendor::ALL`]: AMD, NVIDIA, Intel and the CPU.
+    recipes: Recipes,
 }
 
+type Recipes = [Option<Recipe>; Vendor::ALL.len()];
+
 /// The recipes for the CUDA dialect and HIP.
-const DIALECT: [Option<Recipe>; 4] = [
-    Some(Recipe::Offload(Dialect::Hip, Headers::Ours)),
-    Some(Recipe::Offload(Dialect::Cuda, Headers::Ours)),
-    Some(Recipe::Offload(Dialect::Hip, Headers::Ours)),
+const DIALECT: Recipes = [
+    Some(Recipe::Offload(Headers::Ours)),
+    Some(Recipe::Offload(Headers::Ours)),
+    Some(Recipe::Offload(Headers::Ours)),
     Some(Recipe::Host),
 ];
+
+/// Returns the recipes for a language that clang compiles for AMD's and NVIDIA's GPUs.
+const fn direct(mode: &'static str, options: &'static [&'static str]) -> Recipes {
+    [Some(Recipe::Direct(mode, options)), Some(Recipe::Direct(mode, options)), None, None]
+}
 
 // `-nostdlibinc` excludes the headers of the host's C library, which are not meant for devices.
 const C_OPTIONS: &[&str] = &["-nogpulib", "-ffreestanding", "-nostdlibinc"];
@@ -150,36 +137,21 @@ const TABLE: &[Row] = &[
         extensions: &["cl"],
         is_preprocessed: true,
         // On Intel's GPUs, code needs the kernel header to read a launch's block size.
-        recipes: [
-            Some(Recipe::Direct("cl", &["-nogpulib"])),
-            Some(Recipe::Direct("cl", &["-nogpulib"])),
-            None,
-            None,
-        ],
+        recipes: direct("cl", &["-nogpulib"]),
     },
     Row {
         language: Language::C,
         name: "C",
         extensions: &["c"],
         is_preprocessed: true,
-        recipes: [
-            Some(Recipe::Direct("c", C_OPTIONS)),
-            Some(Recipe::Direct("c", C_OPTIONS)),
-            None,
-            None,
-        ],
+        recipes: direct("c", C_OPTIONS),
     },
     Row {
         language: Language::LlvmIr,
         name: "LLVM IR",
         extensions: &["ll", "bc"],
         is_preprocessed: false,
-        recipes: [
-            Some(Recipe::Direct("ir", IR_OPTIONS)),
-            Some(Recipe::Direct("ir", IR_OPTIONS)),
-            None,
-            None,
-        ],
+        recipes: direct("ir", IR_OPTIONS),
     },
     Row {
         language: Language::Assembly,
@@ -251,21 +223,10 @@ impl Language {
     /// Returns the recipe for this kind of target with the compilers that build.rs requests, or
     /// `None` if there is no recipe.
     pub(crate) fn recipe(self, vendor: Vendor, compilers: &[Compiler]) -> Option<Recipe> {
-        let [amd, nvidia, intel, cpu] = self.row().recipes;
-        let recipe = match vendor {
-            Vendor::Amd => amd,
-            Vendor::Nvidia => nvidia,
-            Vendor::Intel => intel,
-            Vendor::Cpu => cpu,
-        };
-        match (recipe?, Compiler::of(compilers, vendor)) {
-            (Recipe::Offload(..), Compiler::Nvcc) => Some(Recipe::Nvcc),
-            (Recipe::Offload(dialect, _), Compiler::ClangCuda) => {
-                Some(Recipe::Offload(dialect, Headers::Cuda))
-            }
-            (Recipe::Offload(dialect, _), Compiler::ClangRocm) => {
-                Some(Recipe::Offload(dialect, Headers::Rocm))
-            }
+        match (self.row().recipes[vendor as usize]?, Compiler::of(compilers, vendor)) {
+            (Recipe::Offload(_), Compiler::Nvcc) => Some(Recipe::Nvcc),
+            (Recipe::Offload(_), Compiler::ClangCuda) => Some(Recipe::Offload(Headers::Cuda)),
+            (Recipe::Offload(_), Compiler::ClangRocm) => Some(Recipe::Offload(Headers::Rocm)),
             (recipe, _) => Some(recipe),
         }
     }

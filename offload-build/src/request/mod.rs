@@ -13,7 +13,7 @@ pub use language::Language;
 pub use module::Module;
 pub use source::Source;
 
-pub(crate) use language::{Dialect, Headers, Recipe};
+pub(crate) use language::{Headers, Recipe};
 pub(crate) use module::RequiredKernel;
 pub(crate) use options::{Options, Request};
 pub(crate) use selector::{Selector, allow};

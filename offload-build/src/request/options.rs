@@ -2,6 +2,7 @@
 
 use crate::request::{Compiler, Module, Selector};
 use crate::targets::Target;
+use crate::toolchain::compilers::NamedTools;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -132,9 +133,7 @@ pub(crate) struct Request {
     /// Whether the pack may have no images.
     pub(crate) may_be_empty: bool,
     pub(crate) code_object_version: Option<u32>,
-    pub(crate) clang: Option<PathBuf>,
-    pub(crate) ptxas: Option<PathBuf>,
-    pub(crate) nvcc: Option<PathBuf>,
+    pub(crate) tools: NamedTools,
     /// The maximum number of compilers that run at a time.
     pub(crate) max_parallel: Option<usize>,
     /// The folder of the prebuilt set, if it is not the default.

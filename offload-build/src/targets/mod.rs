@@ -26,7 +26,6 @@ use crate::toolchain::{Cargo, Error, ErrorKind};
 use item::{Item, Listed, TargetOrigin};
 use offload_format::target::{NvidiaCode, OffloadArch, TargetId, Vendor, amdgpu, product, similar};
 
-#[derive(Debug)]
 pub(crate) struct Resolved {
     /// The targets in the order given, without duplicates.
     pub(crate) targets: Vec<Target>,
@@ -154,7 +153,7 @@ fn names(
             Ok(known_to_nvcc(name, by, tools)?.then(|| name.clone()).into_iter().collect())
         }
         (Item::Native(_), Some(tools)) if *by == TargetOrigin::Default && has_others => {
-            native::targets_beside_others(tools)
+            native::targets_or(tools, None, &[])
         }
         (Item::Native(vendor), Some(tools)) => native::targets(tools, *vendor, by),
         (Item::NativeOr(others), Some(tools)) => {

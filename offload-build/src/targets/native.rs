@@ -72,41 +72,25 @@ fn flags_with_gpus(cargo: &Cargo) -> String {
     lines
 }
 
-/// Returns the targets of the machine's GPUs. If there is no GPU, warns that the build is only for
-/// the other targets in the list.
-pub(super) fn targets_beside_others(tools: &Tools<'_>) -> Result<Vec<String>, Error> {
-    match find(tools, None)? {
-        Gpus::Found(targets) => Ok(targets),
-        Gpus::None { other, .. } => {
-            tools.cargo.warn_once(&format!(
-                "no GPU found for 'native': building only for the other default targets of \
-                 build.rs{}",
-                beside(other)
-            ));
-            Ok(Vec::new())
-        }
-    }
-}
-
 /// Returns the targets of the machine's GPUs from this vendor, or from all vendors. If no GPU is
-/// found, warns and returns `others`.
+/// found, warns and returns `others`. If `others` is empty, the build has other default targets.
 pub(super) fn targets_or(
     tools: &Tools<'_>,
     vendor: Option<Vendor>,
     others: &[String],
 ) -> Result<Vec<String>, Error> {
-    match find(tools, vendor)? {
-        Gpus::Found(targets) => Ok(targets),
-        Gpus::None { other, .. } => {
-            let search = SEARCHES.iter().find(|(of, ..)| vendor == Some(*of));
-            let (whose, targets) = (search.map_or("", |row| row.1), others.join(", "));
-            tools.cargo.warn_once(&format!(
-                "no {whose}GPU found on this machine: building for {targets}{}",
-                beside(other)
-            ));
-            Ok(others.to_vec())
-        }
-    }
+    let other = match find(tools, vendor)? {
+        Gpus::Found(targets) => return Ok(targets),
+        Gpus::None { other, .. } => beside(other),
+    };
+    let search = SEARCHES.iter().find(|(of, ..)| vendor == Some(*of));
+    let whose = search.map_or("", |row| row.1);
+    let instead = match others {
+        [] => "for 'native': building only for the other default targets of build.rs".to_owned(),
+        others => format!("on this machine: building for {}", others.join(", ")),
+    };
+    tools.cargo.warn_once(&format!("no {whose}GPU found {instead}{other}"));
+    Ok(others.to_vec())
 }
 
 /// Returns the end of the warning "no GPU found", which names the Intel GPU that `native` ignores,
@@ -115,7 +99,6 @@ fn beside(other: Option<String>) -> String {
     other.map_or_else(String::new, |other| format!(" ({other})"))
 }
 
-#[derive(Debug)]
 pub(crate) enum Gpus {
     /// The targets of the GPUs, without duplicates.
     Found(Vec<String>),

@@ -23,7 +23,6 @@ impl fmt::Display for Product<'_> {
 }
 
 /// The product, and its only vendor, if any.
-#[derive(Debug)]
 pub(crate) struct Scope<'a> {
     pub(crate) product: Product<'a>,
     pub(crate) only: Option<OnlyVendor>,
@@ -32,7 +31,6 @@ pub(crate) struct Scope<'a> {
 }
 
 /// The only vendor that the product can be built for.
-#[derive(Debug)]
 pub(crate) struct OnlyVendor {
     pub(crate) vendor: Vendor,
     /// The reason, as the end of the sentence "… is for nvidia alone: …".

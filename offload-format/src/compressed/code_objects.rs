@@ -60,10 +60,13 @@ impl<'data> CodeObjects<'data> {
             };
         }
         if let State::Stream(stream, at) = &mut self.state {
-            let read = next(stream, offset - *at, length, too_much);
+            let mut out = Vec::new();
+            out.try_reserve_exact(length).map_err(|_| too_much)?;
+            let read = stream.append_after(offset - *at, &mut out, length);
             *at = end;
             match read {
-                Ok(code_object) => return code_object.map(Cow::Owned).ok_or(outside),
+                Ok(read) if read == length => return Ok(Cow::Owned(out)),
+                Ok(_) => return Err(outside),
                 Err(error) => self.state = State::Failed(error),
             }
         }
@@ -75,22 +78,6 @@ impl<'data> CodeObjects<'data> {
             State::Stream(..) => Err(outside),
         }
     }
-}
-
-/// Skips `gap` bytes of the stream, and returns the next `length` bytes; `None` if the stream ends
-/// earlier. Returns the error `too_much` if the allocation fails.
-fn next(
-    stream: &mut Decompressor<'_>,
-    gap: u64,
-    length: usize,
-    too_much: Error,
-) -> Result<Option<Vec<u8>>> {
-    let mut out = Vec::new();
-    out.try_reserve_exact(length).map_err(|_| too_much)?;
-    if stream.skip(gap)? < gap || stream.append(&mut out, length)? < length {
-        return Ok(None);
-    }
-    Ok(Some(out))
 }
 
 impl fmt::Debug for CodeObjects<'_> {

@@ -66,29 +66,14 @@ struct Header {
 
 impl Header {
     const fn of(version: u16) -> Option<Self> {
-        match version {
-            1 => Some(Self {
-                total_size: None,
-                uncompressed_size: 8,
-                hash: 12,
-                size: 20,
-                wide: false,
-            }),
-            2 => Some(Self {
-                total_size: Some(8),
-                uncompressed_size: 12,
-                hash: 16,
-                size: 24,
-                wide: false,
-            }),
-            3 => Some(Self {
-                total_size: Some(8),
-                uncompressed_size: 16,
-                hash: 24,
-                size: 32,
-                wide: true,
-            }),
-            _ => None,
-        }
+        let wide = version == 3;
+        let width = if wide { 8 } else { 4 };
+        let (total_size, uncompressed_size) = match version {
+            1 => (None, 8),
+            2 | 3 => (Some(8), 8 + width),
+            _ => return None,
+        };
+        let hash = uncompressed_size + width;
+        Some(Self { total_size, uncompressed_size, hash, size: hash + 8, wide })
     }
 }

@@ -10,9 +10,9 @@ use alloc::vec::Vec;
 #[non_exhaustive]
 pub enum Version {
     /// 32-bit sizes; read by LLVM 19 and later, and by ROCm 6.2 and later.
-    V2,
+    V2 = 2,
     /// 64-bit sizes; LLVM 22 writes this version.
-    V3,
+    V3 = 3,
 }
 
 impl Version {
@@ -27,10 +27,7 @@ impl Version {
 
     /// Returns the number in the header.
     pub const fn number(self) -> u16 {
-        match self {
-            Version::V2 => 2,
-            Version::V3 => 3,
-        }
+        self as u16
     }
 }
 

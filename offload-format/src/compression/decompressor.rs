@@ -104,6 +104,32 @@ impl<'data> Decompressor<'data> {
         Ok(skipped)
     }
 
+    /// Skips `gap` bytes, and then works like [`Decompressor::append`].
+    #[cfg(feature = "packs")]
+    #[inline]
+    pub(crate) fn append_after(
+        &mut self,
+        gap: u64,
+        out: &mut Vec<u8>,
+        count: usize,
+    ) -> Result<usize> {
+        if self.skip(gap)? < gap { Ok(0) } else { self.append(out, count) }
+    }
+
+    /// Returns an error unless the stream ends here, at the end of the input.
+    #[cfg(feature = "packs")]
+    #[inline]
+    pub(crate) fn expect_end(&mut self) -> Result<()> {
+        if self.read(&mut [0])? > 0 {
+            let reason = "the decompressed content is larger than the header states";
+            return Err(self.context.damaged(reason));
+        }
+        if self.consumed < self.input.len() {
+            return Err(self.context.damaged("there are bytes after the stream"));
+        }
+        Ok(())
+    }
+
     /// Returns how many input bytes have been consumed; at the stream's end, this is its size.
     pub fn consumed(&self) -> u64 {
         self.consumed as u64

@@ -32,8 +32,6 @@ pub use method::Method;
 pub(crate) use whole::zstd_frame;
 #[cfg(feature = "packs")]
 pub use whole::{compress, decompress};
-#[cfg(feature = "packs")]
-pub(crate) use whole::{decompress_behind, decompress_part};
 
 use crate::{Error, ErrorKind};
 

@@ -1,6 +1,6 @@
 //! Functions that compress or decompress a whole stream in one call.
 
-use super::{Context, Decompressor, Method, zlib, zstd};
+use super::{Context, Method, zlib, zstd};
 use crate::Result;
 use alloc::vec::Vec;
 
@@ -41,44 +41,6 @@ pub fn decompress(
     Ok(out)
 }
 
-/// Decompresses the whole of `input` like [`decompress`], and appends the result to `out`. Returns
-/// the number of new bytes, at most `size`. `limit` is the maximum size of the decoder's window in
-/// bytes, not of the result.
-pub(crate) fn decompress_behind(
-    method: Method,
-    input: &[u8],
-    out: &mut Vec<u8>,
-    size: usize,
-    limit: u64,
-    (what, at): (&'static str, u64),
-) -> Result<usize> {
-    let context = Context { method, what, at };
-    let mut stream = Decompressor::new(method, input, limit, what, at)?;
-    let size = stream.append(out, size)?;
-    if stream.read(&mut [0])? > 0 {
-        return Err(context.damaged("the decompressed content is larger than the header states"));
-    }
-    if stream.consumed() < input.len() as u64 {
-        return Err(context.damaged("there are bytes after the stream"));
-    }
-    Ok(size)
-}
-
-/// Decompresses `size` bytes of a stream after the first `skipped` bytes, and appends them to
-/// `out`. Later bytes are not decompressed. Returns the number of appended bytes. `limit` is the
-/// maximum size of the decoder's window in bytes, not of the result.
-pub(crate) fn decompress_part(
-    method: Method,
-    input: &[u8],
-    (skipped, size): (u64, usize),
-    out: &mut Vec<u8>,
-    limit: u64,
-    (what, at): (&'static str, u64),
-) -> Result<usize> {
-    let mut stream = Decompressor::new(method, input, limit, what, at)?;
-    if stream.skip(skipped)? < skipped { Ok(0) } else { stream.append(out, size) }
-}
-
 /// Returns the size of the zstd frame at the start of `input`, and its uncompressed size if the
 /// frame's header contains it. Decompresses nothing.
 ///
@@ -103,6 +65,7 @@ pub fn compress(method: Method, level: Option<i32>, input: &[u8]) -> Result<Vec<
 mod tests {
     use super::*;
     use crate::ErrorKind;
+    use crate::compression::Decompressor;
     use alloc::vec;
 
     const METHODS: [Method; 2] = [Method::Zlib, Method::Zstd];

@@ -1,7 +1,6 @@
 //! Containers found in a file, and their places.
 
 use super::ContainerKind;
-use crate::{Error, ErrorKind, Result};
 
 /// The position of a container or of a malformed part in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,38 +35,4 @@ pub enum Content<'data> {
 pub(crate) fn within(mut place: Place<'_>, at: u64) -> Place<'_> {
     place.offset = place.offset.saturating_add(at);
     place
-}
-
-/// A part of an archive or universal file: a file to search, or a container.
-#[cfg_attr(
-    not(feature = "containers"),
-    expect(dead_code, reason = "without the feature `containers`, nothing constructs a `Part`")
-)]
-pub(super) enum Part<'data> {
-    File(&'data [u8]),
-    Found(Result<Content<'data>>),
-}
-
-/// The limit for how many bytes the search reads, as a multiple of the file's size. Sections,
-/// slices and members may share bytes, so without a limit, reading a small file could take a very
-/// long time.
-const SHARED_LIMIT: u64 = 64;
-
-/// How many more bytes the search may read.
-pub(super) struct Budget(u64);
-
-impl Budget {
-    pub(super) fn of(file: &[u8]) -> Self {
-        Self((file.len() as u64).saturating_mul(SHARED_LIMIT))
-    }
-
-    pub(super) fn spend(&mut self, data: &[u8]) -> Result<()> {
-        let error = Error::new(
-            ErrorKind::Malformed,
-            "file (its parts share too many bytes to read them all)",
-            0,
-        );
-        self.0 = self.0.checked_sub(data.len() as u64).ok_or(error)?;
-        Ok(())
-    }
 }

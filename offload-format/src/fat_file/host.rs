@@ -1,10 +1,9 @@
 //! Host files, with the `object` feature: the slices of universal Mach-O files, and the sections of
 //! objects and programs.
 
-use super::found::{Budget, Part, within};
-use super::{ContainerKind, Content, Place};
+use super::find::Walk;
+use super::{ContainerKind, Content, Place, within};
 use crate::Result;
-use crate::image::ImageHeader;
 use crate::image_table::{ImageTable, is_table};
 use crate::object_bundle;
 use crate::object_file::{Section, Sections, Slices};
@@ -13,13 +12,8 @@ use crate::section::{DeviceSection, ObjectFormat, SectionNames};
 use alloc::collections::BTreeSet;
 use object::FileKind as Object;
 
-pub(super) fn is_universal(data: &[u8]) -> bool {
-    Slices::are_in(data)
-}
-
-/// Whether `data` is an object or program. `_header`, the file's header if it is an image, is not
-/// used.
-pub(super) fn is_host_file(data: &[u8], _header: Option<ImageHeader>) -> bool {
+/// Whether `data` is an object or program.
+pub(super) fn is_host_file(data: &[u8]) -> bool {
     matches!(
         object::FileKind::parse(data),
         Ok(Object::Elf32
@@ -33,75 +27,75 @@ pub(super) fn is_host_file(data: &[u8], _header: Option<ImageHeader>) -> bool {
     )
 }
 
-/// Passes the slices of a universal Mach-O file to `visit`.
-pub(super) fn universal<'data>(
-    data: &'data [u8],
-    place: Place<'data>,
-    visit: &mut dyn FnMut(Place<'data>, Part<'data>),
-) -> Result<()> {
-    for slice in Slices::parse(data)? {
-        let in_slice = Place { slice: Some(slice.processor), ..place };
-        match slice.data {
-            Ok(inside) => visit(within(in_slice, slice.offset), Part::File(inside)),
-            Err(error) => visit(in_slice, Part::Found(Err(error.shifted(place.offset)))),
+impl<'data> Walk<'_, 'data> {
+    /// Searches the slices of a universal Mach-O file.
+    pub(super) fn universal(
+        &mut self,
+        data: &'data [u8],
+        place: Place<'data>,
+        depth: u32,
+    ) -> Result<()> {
+        for slice in Slices::parse(data)? {
+            let in_slice = Place { slice: Some(slice.processor), ..place };
+            match slice.data {
+                Ok(inside) => self.file(inside, within(in_slice, slice.offset), depth),
+                Err(error) => (self.visit)(in_slice, Err(error.shifted(place.offset))),
+            }
         }
+        Ok(())
     }
-    Ok(())
-}
 
-/// Passes the containers in the sections of an object or program to `visit`.
-pub(super) fn host_file<'data>(
-    data: &'data [u8],
-    place: Place<'data>,
-    budget: &mut Budget,
-    visit: &mut dyn FnMut(Place<'data>, Result<Content<'data>>),
-) -> Result<()> {
-    let sections = Sections::parse(data)?;
-    let format = sections.format();
-    let mut has_bundle_entry = false;
-    // Whether the code objects are in kernel packs. Determined lazily and at most once, because
-    // reading the sections' names takes time.
-    let mut is_split = None;
-    // The offsets of the images in the image table, also determined at most once.
-    let (mut has_table, mut listed) = (false, None);
-    for section in sections {
-        let section = section?;
-        has_table |= is_table(&section, format);
-        let segment = Some(section.segment).filter(|name| !name.is_empty());
-        let in_section = Place { segment, section: Some(section.name), ..place };
-        let contents = match section.data {
-            Ok(contents) => contents,
-            Err(error) => {
-                visit(in_section, Err(error.shifted(place.offset)));
-                continue;
+    /// Searches the sections of an object or program.
+    pub(super) fn host_file(&mut self, data: &'data [u8], place: Place<'data>) -> Result<()> {
+        let sections = Sections::parse(data)?;
+        let format = sections.format();
+        let mut has_bundle_entry = false;
+        // Whether the code objects are in kernel packs. Determined lazily and at most once, because
+        // reading the sections' names takes time.
+        let mut is_split = None;
+        // The offsets of the images in the image table, also determined at most once.
+        let (mut has_table, mut listed) = (false, None);
+        for section in sections {
+            let section = section?;
+            has_table |= is_table(&section, format);
+            let segment = Some(section.segment).filter(|name| !name.is_empty());
+            let in_section = Place { segment, section: Some(section.name), ..place };
+            let contents = match section.data {
+                Ok(contents) => contents,
+                Err(error) => {
+                    (self.visit)(in_section, Err(error.shifted(place.offset)));
+                    continue;
+                }
+            };
+            self.budget.spend(contents.len() as u64)?;
+            if section.name.starts_with(object_bundle::SECTION_PREFIX.as_bytes()) {
+                has_bundle_entry = true;
+            } else if let Some(container) = container(&section, contents, format) {
+                let range = section.offset..section.offset + contents.len() as u64;
+                if listed.get_or_insert_with(|| listed_in(data)).range(range).next().is_some() {
+                    continue;
+                }
+                // ROCm's tools may have moved the section's bundles into kernel packs. They remove
+                // only whole pages, so the section may still contain leftover bytes that no longer
+                // form a bundle.
+                if matches!(container, Content::Container(ContainerKind::Bundle, _))
+                    && ContainerKind::of(contents).is_none()
+                    && *is_split.get_or_insert_with(|| has_reference(data))
+                {
+                    continue;
+                }
+                (self.visit)(within(in_section, section.offset), Ok(container));
             }
-        };
-        budget.spend(contents)?;
-        if section.name.starts_with(object_bundle::SECTION_PREFIX.as_bytes()) {
-            has_bundle_entry = true;
-        } else if let Some(container) = container(&section, contents, format) {
-            let range = section.offset..section.offset + contents.len() as u64;
-            if listed.get_or_insert_with(|| listed_in(data)).range(range).next().is_some() {
-                continue;
-            }
-            // ROCm's tools may have moved the section's bundles into kernel packs. They remove only
-            // whole pages, so the section may still contain leftover bytes that no longer form a
-            // bundle.
-            if matches!(container, Content::Container(ContainerKind::Bundle, _))
-                && ContainerKind::of(contents).is_none()
-                && *is_split.get_or_insert_with(|| has_reference(data))
-            {
-                continue;
-            }
-            visit(within(in_section, section.offset), Ok(container));
         }
+        let in_sections = [
+            (has_table, ContainerKind::ImageTable),
+            (has_bundle_entry, ContainerKind::ObjectBundle),
+        ];
+        for (_, kind) in in_sections.into_iter().filter(|(is_there, _)| *is_there) {
+            (self.visit)(place, Ok(Content::Container(kind, data)));
+        }
+        Ok(())
     }
-    let in_sections =
-        [(has_table, ContainerKind::ImageTable), (has_bundle_entry, ContainerKind::ObjectBundle)];
-    for (_, kind) in in_sections.into_iter().filter(|(is_there, _)| *is_there) {
-        visit(place, Ok(Content::Container(kind, data)));
-    }
-    Ok(())
 }
 
 /// Returns the offsets of the images in a file's image table.

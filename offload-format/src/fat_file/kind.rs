@@ -1,7 +1,10 @@
 //! The kinds of containers and files, detected from their bytes.
 
-use super::{containers, host};
 use crate::image::{FATBIN_MAGIC, ImageHeader};
+#[cfg(feature = "object")]
+use crate::object_file::Slices;
+#[cfg(feature = "containers")]
+use crate::text_bundle::TextBundle;
 use crate::{archive, bundle, kpack, offload_binary, oxart, section};
 
 /// The kinds of containers, shared by all crates. A `match` must name every kind.
@@ -128,9 +131,15 @@ impl FileKind {
         }
         let kind = match ImageHeader::parse(data) {
             Ok(image) if image.is_device_code() => ContainerKind::Raw,
-            _ if host::is_universal(data) => return Some(FileKind::Universal),
-            image if host::is_host_file(data, image.ok()) => return Some(FileKind::Host),
-            _ if containers::is_text_bundle(data) => ContainerKind::TextBundle,
+            #[cfg(feature = "object")]
+            _ if Slices::are_in(data) => return Some(FileKind::Universal),
+            #[cfg(feature = "object")]
+            _ if super::host::is_host_file(data) => return Some(FileKind::Host),
+            #[cfg(not(feature = "object"))]
+            Ok(image) if image.is_for_cpu() => return Some(FileKind::Host),
+            // Text bundles are the only kind whose detection searches the whole file.
+            #[cfg(feature = "containers")]
+            _ if TextBundle::detect(data).is_some() => ContainerKind::TextBundle,
             _ => return None,
         };
         Some(FileKind::Container(kind))

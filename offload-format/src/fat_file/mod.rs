@@ -49,26 +49,15 @@
 //! # }
 //! ```
 
-#[cfg(feature = "containers")]
-mod containers;
-#[cfg(not(feature = "containers"))]
-mod containers_disabled;
 mod find;
 mod found;
 #[cfg(feature = "object")]
 mod host;
-#[cfg(not(feature = "object"))]
-mod host_disabled;
 mod kind;
 #[cfg(feature = "object")]
 mod sections;
 #[cfg(feature = "object")]
 mod wrapper;
-
-#[cfg(not(feature = "containers"))]
-use containers_disabled as containers;
-#[cfg(not(feature = "object"))]
-use host_disabled as host;
 
 pub use find::find;
 pub(crate) use found::within;

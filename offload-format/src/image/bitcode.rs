@@ -21,6 +21,7 @@
 //! and a size in the string table.
 
 use super::{BITCODE_MAGIC as MAGIC, BITCODE_WRAPPER_MAGIC as WRAPPER_MAGIC};
+use crate::budget::Budget;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
@@ -69,18 +70,13 @@ impl<'data> Bitcode<'data> {
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let (stream, base) = stream(data)?;
         let table = find_table(Reader::new(stream)).map_err(|error| error.shifted(base))?;
-        let mut budget = MAX_SHARING.saturating_mul(stream.len() as u64);
+        let what = "bitcode symbol table (symbols share too much text)";
+        let mut budget = Budget::new(stream.len() as u64, MAX_SHARING, what);
         for (table, index) in
             table.iter().flat_map(|table| (0..table.count).map(move |index| (table, index)))
         {
             let (name, _) = table.symbol(index).map_err(|error| error.in_entry(index))?;
-            budget = budget.checked_sub(name.len() as u64).ok_or_else(|| {
-                Error::new(
-                    ErrorKind::Malformed,
-                    "bitcode symbol table (symbols share too much text)",
-                    base,
-                )
-            })?;
+            budget.spend(name.len() as u64).map_err(|error| error.shifted(base))?;
         }
         Ok(Self { table })
     }

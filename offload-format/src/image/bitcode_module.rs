@@ -23,6 +23,7 @@ use super::bitcode::{
     Bitcode, Bits, Block, DEFINE_ABBREV, ENTER_SUBBLOCK, FIRST_ABBREV, MAX_SHARING, blocks, stream,
 };
 use crate::Result;
+use crate::budget::Budget;
 use crate::reader::Reader;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -122,13 +123,12 @@ fn module(block: &Block<'_>, section: &str) -> Result<Vec<Vec<u8>>> {
         }
     }
     // Variables may share constants, so without a limit a small file could produce a huge result.
-    let mut left = (cursor.bits.at / 8).saturating_mul(MAX_SHARING);
+    let what = "bitcode module (global variables share too many bytes)";
+    let mut budget = Budget::new(cursor.bits.at / 8, MAX_SHARING, what);
     let objects = module.initializers.iter().filter_map(|value| module.constants.get(value));
     let objects = objects.map(|bytes| {
-        let too_much =
-            || cursor.bits.malformed("bitcode module (global variables share too many bytes)");
-        left = left.checked_sub(bytes.len() as u64).ok_or_else(too_much)?;
-        Ok(bytes.clone())
+        let spent = budget.spend(bytes.len() as u64);
+        spent.map_err(|error| error.shifted(cursor.bits.at / 8)).map(|()| bytes.clone())
     });
     objects.collect()
 }

@@ -1,9 +1,9 @@
 //! The kernels of an image and their arguments, for all kinds of images.
 
 use super::ImageHeader;
-use super::budget::Budget;
 use super::code_object::{CodeObjectKernels, MetadataArguments};
 use super::cubin::{CubinArguments, CubinKernels};
+use super::elf::budget_of;
 use super::ptx::{PtxArguments, PtxKernels};
 use super::spirv::SpirvKernels;
 use crate::{Error, ErrorKind, Result};
@@ -48,7 +48,7 @@ impl<'data> Kernels<'data> {
 
     /// Like [`Kernels::parse`], for an image whose header has already been parsed.
     pub fn with_header(data: &'data [u8], header: ImageHeader) -> Result<Self> {
-        let budget = Budget::for_file(data);
+        let budget = budget_of(data);
         let kernels = Self(match header {
             ImageHeader::CodeObject(header) => {
                 Tables::CodeObject(CodeObjectKernels::parse(data, header.version, budget)?)

@@ -15,7 +15,6 @@
 mod bitcode;
 #[cfg(feature = "containers")]
 mod bitcode_module;
-mod budget;
 mod code_object;
 mod cubin;
 mod elf;

@@ -5,7 +5,7 @@
 use super::declared::name;
 use super::image::Bytes;
 use super::listing::{IMAGE, Listing};
-use super::{ContainerKind, Image, ImageKind, Place, Problem, Reference, plain};
+use super::{ContainerKind, Image, ImageKind, Place, Reference, plain};
 use crate::bundle::EntryTable;
 use crate::compressed::{CompressedBundle, Found};
 use crate::fat_file::within;
@@ -84,7 +84,7 @@ fn compressed_bundle<'a>(
             let error = Error::new(ErrorKind::Malformed, "bundle's entry table (too large)", 0);
             list.inflated_problem(place, error);
         }
-        Ok(table) => compressed_entries(list, place, bundle, &table),
+        Ok(table) => compressed_entries(list, bundle, &table),
         Err(error) if error.kind() == ErrorKind::BadMagic => {
             compressed_text(list, place, bundle, error)
         }
@@ -92,29 +92,16 @@ fn compressed_bundle<'a>(
     }
 }
 
-fn compressed_entries<'a>(
-    list: &mut Listing<'a>,
-    place: Place<'a>,
-    bundle: CompressedBundle<'a>,
-    table: &[u8],
-) {
-    // This cannot fail: `entry_table` has parsed these bytes.
+fn compressed_entries<'a>(list: &mut Listing<'a>, bundle: CompressedBundle<'a>, table: &[u8]) {
+    // This cannot fail: `entry_table` has parsed these bytes, and checked the entries' ranges.
     let Ok(table) = EntryTable::parse(table) else { return };
-    let (container, inflated) = (list.last(), bundle.uncompressed_size);
-    let mut images = Vec::new();
-    for entry in table.entries() {
-        let (start, size) = (entry.offset, entry.size);
-        if start.checked_add(size).is_none_or(|end| end > inflated) {
-            let error =
-                Error::new(ErrorKind::OutOfBounds { start, size, len: inflated }, "code object", 0);
-            list.inventory.problems.push(Problem { place, error, decompressed: true });
-            continue;
-        }
-        let mut image = Image::new(container, Bytes::Bundle(bundle, start), size);
+    let container = list.last();
+    let images = table.entries().map(|entry| {
+        let mut image = Image::new(container, Bytes::Bundle(bundle, entry.offset), entry.size);
         name(&mut image, Cow::Owned(entry.id_str.to_owned()));
-        images.push(image);
-    }
-    list.add_images(Some(inflated), images);
+        image
+    });
+    list.add_images(Some(bundle.uncompressed_size), images);
 }
 
 /// Adds a text bundle in a compressed bundle. If the decompressed bytes are not a text bundle
@@ -229,13 +216,13 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
     list.add(place, ContainerKind::Kpack, file.len() as u64);
     let container = list.last();
     let image = |kernel: &KpackKernel<'a>| {
-        let bytes =
-            if kernel.is_compressed { Bytes::Kpack(*kernel) } else { Bytes::Here(kernel.stored) };
-        let mut image = Image::new(container, bytes, kernel.size);
+        let offset = place.offset.saturating_add(kernel.offset);
+        let mut image = Image::new(container, Bytes::Here(kernel.stored), kernel.size);
         if kernel.is_compressed {
+            image.bytes = Bytes::Kpack(*kernel, offset);
             image.stored_size = Some(kernel.stored.len() as u64)
         } else {
-            image.offset = Some(place.offset.saturating_add(kernel.offset))
+            image.offset = Some(offset)
         }
         image.module = Some(Cow::Borrowed(kernel.binary));
         image.offload_kind = Some(Cow::Borrowed("hip"));

@@ -34,9 +34,13 @@ pub(super) fn name<'a>(image: &mut Image<'a>, id: Cow<'a, str>) {
 
 /// Copies an offload binary's information about an image to `image`. Replaces invalid UTF-8, and
 /// ignores empty strings.
-pub(super) fn describe<'a>(image: &mut Image<'a>, found: &offload_binary::Image<'a>) {
-    let string =
-        |key| found.bytes(key).filter(|value| !value.is_empty()).map(String::from_utf8_lossy);
+pub(super) fn describe<'b, 'a: 'b>(
+    image: &mut Image<'a>,
+    found: &offload_binary::Image<'b>,
+    keep: fn(Cow<'b, str>) -> Cow<'a, str>,
+) {
+    let bytes = |key| found.bytes(key).filter(|value| !value.is_empty());
+    let string = |key| bytes(key).map(String::from_utf8_lossy).map(keep);
     image.offload_kind = Some(Cow::Owned(found.offload_kind.to_string()));
     image.module = string("module");
     image.triple = string("triple");

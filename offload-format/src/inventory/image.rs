@@ -64,9 +64,9 @@ pub(super) enum Bytes<'a> {
     /// The bytes at this offset in a compressed bundle.
     #[cfg(feature = "containers")]
     Bundle(CompressedBundle<'a>, u64),
-    /// One stream of a kernel pack.
+    /// One stream of a kernel pack, and its offset in the file.
     #[cfg(feature = "containers")]
-    Kpack(KpackKernel<'a>),
+    Kpack(KpackKernel<'a>, u64),
     /// A compressed image of an image table.
     #[cfg(feature = "object")]
     Table(TableImage<'a>),
@@ -101,12 +101,15 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// If the image is compressed separately in an image table, returns the file offset of its
-    /// `stored_size` compressed bytes.
-    #[cfg(feature = "object")]
+    /// If the image is compressed separately in an image table or a kernel pack, returns the file
+    /// offset of its `stored_size` compressed bytes.
+    #[cfg(any(feature = "containers", feature = "object"))]
     pub fn stored_offset(&self) -> Option<u64> {
         match &self.bytes {
+            #[cfg(feature = "object")]
             Bytes::Table(image) => Some(image.offset),
+            #[cfg(feature = "containers")]
+            Bytes::Kpack(_, offset) => Some(*offset),
             _ => None,
         }
     }
@@ -132,7 +135,7 @@ impl<'a> Image<'a> {
             Bytes::Here(bytes) => Some(ImageKind::of(bytes)),
             Bytes::Inflated(whole, range) => Some(ImageKind::of(&whole[range.clone()])),
             #[cfg(feature = "containers")]
-            Bytes::Bundle(..) | Bytes::Fatbin(..) | Bytes::Kpack(_) => self.said,
+            Bytes::Bundle(..) | Bytes::Fatbin(..) | Bytes::Kpack(..) => self.said,
             #[cfg(feature = "object")]
             Bytes::Table(_) => self.said,
         }

@@ -41,7 +41,7 @@ pub(super) fn offload_binary<'a>(
             let bytes = found.data;
             let mut image = Image::new(container, Bytes::Here(bytes), bytes.len() as u64);
             image.offset = Some(place.offset.saturating_add(found.offset));
-            describe(&mut image, &found);
+            describe(&mut image, &found, |text| text);
             image
         });
         return list.add_images(None, images);
@@ -63,12 +63,7 @@ pub(super) fn offload_binary<'a>(
             let (start, size) = (found.offset as usize, found.data.len());
             let bytes = Bytes::Inflated(Arc::clone(&whole), start..start + size);
             let mut image = Image::new(container, bytes, size as u64);
-            let mut declared = Image::new(container, Bytes::Here(&[]), 0);
-            describe(&mut declared, &found);
-            image.module = owned(declared.module);
-            image.offload_kind = owned(declared.offload_kind);
-            image.triple = owned(declared.triple);
-            image.target_id = owned(declared.target_id);
+            describe(&mut image, &found, |text| Cow::Owned(text.into_owned()));
             image
         })
         .collect();
@@ -85,8 +80,4 @@ pub(super) fn raw<'a>(list: &mut Listing<'a>, place: Place<'a>, bytes: &'a [u8])
     let header = image::ImageHeader::parse(bytes).ok();
     image.target_id = header.and_then(|it| it.arch()).map(|arch| Cow::Owned(arch.to_string()));
     list.add_images(None, [image]);
-}
-
-fn owned<'a>(text: Option<Cow<'_, str>>) -> Option<Cow<'a, str>> {
-    text.map(|text| Cow::Owned(text.into_owned()))
 }

@@ -37,7 +37,7 @@ impl<'a> Images<'a> {
             Bytes::Here(bytes) => Ok(Cow::Borrowed(bytes)),
             Bytes::Inflated(whole, range) => Ok(Cow::Borrowed(&whole[range.clone()])),
             Bytes::Bundle(bundle, offset) => self.code_objects(bundle)?.read(*offset, image.size),
-            Bytes::Kpack(kernel) => kernel.read(self.limit),
+            Bytes::Kpack(kernel, _) => kernel.read(self.limit),
             #[cfg(feature = "object")]
             Bytes::Table(image) => image.read(self.limit),
             Bytes::Fatbin(entry, image) => Ok(Cow::Borrowed(

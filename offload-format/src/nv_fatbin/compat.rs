@@ -29,39 +29,10 @@ impl<'data> Cubin<'data> {
         let abi_version = reader.u8(8, "ELF ABI version")?;
         let counts = reader.u8(7, "ELF OS/ABI")? == OS_ABI
             && reader.u32(48, "ELF flags")? & IS_PORTABLE != 0;
-        let compat =
-            if counts { Some(section(reader, b".nv.compat")?.unwrap_or(&[])) } else { None };
+        let compat = if counts { Some(CubinHeader::compat(data)?) } else { None };
         if compat.is_some_and(|compat| compat.len() > LARGEST) {
             return Err(Error::new(ErrorKind::Malformed, "section .nv.compat (too large)", 0));
         }
         Ok(Self { number, abi_version, compat })
     }
-}
-
-fn section<'data>(reader: Reader<'data>, wanted: &[u8]) -> Result<Option<&'data [u8]>> {
-    let table = reader.u64(40, "ELF section table offset")?;
-    let header_size = u64::from(reader.u16(58, "ELF section header size")?);
-    let count = u64::from(reader.u16(60, "ELF section count")?);
-    let names_index = u64::from(reader.u16(62, "ELF section name table index")?);
-    let headers = Reader::new(reader.range(table, count * header_size, 40, "ELF section table")?);
-    let contents = |index: u64| {
-        let at = index * header_size;
-        let (offset, size) = (
-            headers.u64(at + 24, "ELF section offset")?,
-            headers.u64(at + 32, "ELF section size")?,
-        );
-        reader.range(offset, size, table + at + 24, "ELF section")
-    };
-    let names = Reader::new(contents(names_index)?);
-    for index in 0..count {
-        let name = headers.u32(index * header_size, "ELF section name")?.into();
-        let with_nul = wanted.len() as u64 + 1;
-        if names
-            .bytes(name, with_nul, "ELF section name")
-            .is_ok_and(|it| it.strip_suffix(b"\0") == Some(wanted))
-        {
-            return contents(index).map(Some);
-        }
-    }
-    Ok(None)
 }

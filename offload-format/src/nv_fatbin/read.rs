@@ -6,6 +6,7 @@ use super::{
     ALIGN, Compression, ENTRY_HEADER_SIZE, FLAG_64_BIT, FLAG_ARCH_SPECIFIC, FLAG_DEBUG,
     FLAG_FAMILY_SPECIFIC, FatbinImageKind, HEADER_SIZE, HostOs, MAGIC, OPTIONS_SIZE, VERSION,
 };
+use crate::budget::Budget;
 use crate::in_a_row::in_a_row;
 use crate::reader::Reader;
 use crate::target::{NvidiaArch, NvidiaCode, NvidiaSuffix};
@@ -158,16 +159,11 @@ impl<'data> Entry<'data> {
     fn check_images(&self) -> Result<()> {
         let check = || -> Result<()> {
             let (mut images, count) = Images::read(self)?;
-            let mut left = self.size;
+            // Without this check, very many images could overlap in a large payload.
+            let what = "image table (images together larger than the payload)";
+            let mut budget = Budget::new(self.size, 1, what);
             for _ in 0..count {
-                let image = images.read_next()?;
-                // Without this check, very many images could overlap in a large payload.
-                let shared = Error::new(
-                    ErrorKind::Malformed,
-                    "image table (images together larger than the payload)",
-                    8,
-                );
-                left = left.checked_sub(image.size).ok_or(shared)?;
+                budget.spend(images.read_next()?.size).map_err(|error| error.shifted(8))?;
             }
             Ok(())
         };

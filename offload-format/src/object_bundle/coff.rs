@@ -11,7 +11,6 @@
 use super::NOT_A_HOST;
 use super::coff_class::{Class, RELOCATION_SIZE};
 use super::coff_symbols::Symbols;
-use super::read::Sections;
 use super::section::{Growth, NewSection, is_entry};
 use crate::layout::{Layout, Piece};
 use crate::reader::Reader;
@@ -44,7 +43,7 @@ struct Section<'a> {
 /// sections.
 pub(super) fn rewrite(
     data: &[u8],
-    names: &Sections,
+    names: &[&[u8]],
     is_big: bool,
     strip: bool,
     new: &[NewSection],
@@ -57,9 +56,7 @@ pub(super) fn rewrite(
         // A file with an optional header is a linked image, not an object.
         return Err(Error::new(ErrorKind::BadMagic, NOT_A_HOST, 16));
     }
-    let gone: Vec<bool> = (1..=names.count())
-        .map(|index| Ok(strip && is_entry(names.name(index)?)))
-        .collect::<Result<_>>()?;
+    let gone: Vec<bool> = names.iter().map(|name| strip && is_entry(name)).collect();
     let table = reader.u32(table_at as u64, "symbol table offset")?;
     let symbol_count = reader.u32(symbol_count_at as u64, "number of symbols")?;
     let symbols = Symbols::parse(class, &reader, table, symbol_count, &gone)?;
@@ -70,7 +67,7 @@ pub(super) fn rewrite(
         let at = class.header_size() + index as u64 * SECTION_HEADER_SIZE;
         let mut section =
             Section::parse(&reader, at, !strip).map_err(|error| error.in_entry(index as u64))?;
-        section.name = names.name(index + 1)?;
+        section.name = names[index];
         if let Piece::Bytes(bytes) = &section.contents {
             growth.take(bytes.len() as u64)?;
         }

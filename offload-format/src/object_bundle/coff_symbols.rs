@@ -1,11 +1,11 @@
 //! The symbols of a COFF object, and the numbers that refer to them.
 
 use super::coff_class::{Class, RELOCATION_SIZE};
+use super::numbers::Numbers;
 use crate::reader::Reader;
 use crate::string_table::{Names, StringTable};
 use crate::{Error, ErrorKind, Result};
 use alloc::borrow::ToOwned;
-use alloc::vec;
 use alloc::vec::Vec;
 
 const SECTION_NUMBER_AT: usize = 12;
@@ -21,9 +21,8 @@ struct Symbol<'a> {
 /// The symbol table.
 pub(super) struct Symbols<'a> {
     kept: Vec<Symbol<'a>>,
-    /// How many kept records precede each record of the old symbol table, and the table's end. For
-    /// a kept record, this is its new number.
-    before: Vec<u32>,
+    /// The new numbers of the old symbol table's records.
+    numbers: Numbers,
 }
 
 impl<'a> Symbols<'a> {
@@ -36,7 +35,7 @@ impl<'a> Symbols<'a> {
         count: u32,
         gone: &[bool],
     ) -> Result<Self> {
-        let mut symbols = Self { kept: Vec::new(), before: vec![0] };
+        let mut symbols = Self { kept: Vec::new(), numbers: Numbers::new() };
         if table == 0 {
             return Ok(symbols);
         }
@@ -47,14 +46,11 @@ impl<'a> Symbols<'a> {
         let strings_size = reader.u32(strings, "size of the string table")?.max(4);
         let strings = reader.range(strings, strings_size.into(), strings, "string table")?;
         let mut names = Names::new(strings, records.len());
-        let numbers = Numbers::new(gone);
-        let mut stays = 0;
+        let sections = SectionNumbers::new(gone);
+        let mut number = 0;
         let mut rest = records;
         while let Some((record, _)) = rest.split_at_checked(size as usize) {
-            let malformed = |what| {
-                Error::new(ErrorKind::Malformed, what, table)
-                    .in_entry(symbols.before.len() as u64 - 1)
-            };
+            let malformed = |what| Error::new(ErrorKind::Malformed, what, table).in_entry(number);
             let auxiliary = usize::from(record[size as usize - 1]);
             let Some((whole, behind)) = rest.split_at_checked((1 + auxiliary) * size as usize)
             else {
@@ -62,11 +58,9 @@ impl<'a> Symbols<'a> {
             };
             rest = behind;
             let section = class.section_number(&record[SECTION_NUMBER_AT..]);
-            let has_gone = numbers.has_gone(section);
-            for _ in 0..=auxiliary {
-                stays += u32::from(!has_gone);
-                symbols.before.push(stays);
-            }
+            let has_gone = sections.has_gone(section);
+            (0..=auxiliary).for_each(|_| symbols.numbers.push(!has_gone));
+            number += 1 + auxiliary as u64;
             if has_gone {
                 continue;
             }
@@ -78,35 +72,17 @@ impl<'a> Symbols<'a> {
                 _ => &record[..record[..8].iter().position(|byte| *byte == 0).unwrap_or(8)],
             };
             let mut records = whole.to_owned();
-            numbers.renumber(class, &mut records);
+            sections.renumber(class, &mut records);
             symbols.kept.push(Symbol { name, records });
         }
         symbols.renumber_weak(class)?;
         Ok(symbols)
     }
 
-    fn all_stay(&self) -> bool {
-        self.before.last().is_none_or(|stay| *stay as usize + 1 == self.before.len())
-    }
-
-    /// Replaces a symbol's number in the four bytes of `field` with the new number. If all symbols
-    /// are kept, the number stays unchanged. Otherwise, a number that belongs to no kept symbol is
-    /// an error.
+    /// Replaces a symbol's number in the four bytes of `field` with the new number.
     fn renumber_at(&self, field: &mut [u8]) -> Result<()> {
-        if self.all_stay() {
-            return Ok(());
-        }
         let old = u32::from_le_bytes([field[0], field[1], field[2], field[3]]);
-        match self.before.get(old as usize..).unwrap_or_default() {
-            [new, next, ..] if new < next => field.copy_from_slice(&new.to_le_bytes()),
-            _ => {
-                return Err(Error::new(
-                    ErrorKind::Malformed,
-                    "reference to a symbol in a removed section of the bundle",
-                    0,
-                ));
-            }
-        }
+        field.copy_from_slice(&self.numbers.of_symbol(old, 0)?.to_le_bytes());
         Ok(())
     }
 
@@ -132,7 +108,7 @@ impl<'a> Symbols<'a> {
     }
 
     pub(super) fn count(&self) -> u32 {
-        self.before.last().copied().unwrap_or(0)
+        self.numbers.kept()
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &'a [u8]> {
@@ -157,35 +133,25 @@ impl<'a> Symbols<'a> {
 }
 
 /// The new numbers of the sections, which count from 1.
-struct Numbers {
-    new: Vec<u32>,
-}
+struct SectionNumbers(Numbers);
 
-impl Numbers {
-    const GONE: u32 = 0;
-
+impl SectionNumbers {
     fn new(gone: &[bool]) -> Self {
-        let mut next = 0;
-        let number = |gone: &bool| {
-            if *gone {
-                Self::GONE
-            } else {
-                next += 1;
-                next
-            }
-        };
-        Self { new: gone.iter().map(number).collect() }
+        let mut numbers = Numbers::new();
+        // Number 0 is not a section.
+        numbers.push(true);
+        gone.iter().for_each(|gone| numbers.push(!gone));
+        Self(numbers)
     }
 
     /// Returns the new number of section `old`: 0 if the section is removed, and `old` if there is
     /// no such section.
     fn map(&self, old: u32) -> u32 {
-        let new = usize::try_from(old).ok().and_then(|old| self.new.get(old.checked_sub(1)?));
-        new.copied().unwrap_or(old)
+        self.0.get(old).map_or(old, |new| new.unwrap_or(0))
     }
 
     fn has_gone(&self, old: u32) -> bool {
-        old != 0 && self.map(old) == Self::GONE
+        self.0.get(old) == Some(None)
     }
 
     /// Updates the section numbers in a symbol and its auxiliary records.

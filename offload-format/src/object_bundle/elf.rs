@@ -15,7 +15,6 @@ use super::elf_file::{
 };
 use super::elf_numbers::SectionNumbers;
 use super::elf_symbols::Symbols;
-use super::read::Sections;
 use super::section::{Growth, NewSection};
 use crate::layout::{Layout, Piece};
 use crate::string_table::StringTable;
@@ -23,6 +22,8 @@ use crate::{Error, ErrorKind, Result};
 use alloc::borrow::ToOwned;
 use alloc::vec;
 use alloc::vec::Vec;
+use object::endian::Endianness;
+use object::read::elf::FileHeader;
 
 const SHT_PROGBITS: u32 = 1;
 const SHT_SYMTAB: u32 = 2;
@@ -32,13 +33,13 @@ const SHF_EXCLUDE: u64 = 0x8000_0000;
 
 /// Returns the file with the sections of `new` added and, if `strip` is set, without the bundle's
 /// sections.
-pub(super) fn rewrite(
+pub(super) fn rewrite<Header: FileHeader<Endian = Endianness>>(
     data: &[u8],
-    names: &Sections,
+    names: &[&[u8]],
     strip: bool,
     new: &[NewSection],
 ) -> Result<Layout> {
-    let file = ElfFile::parse(data, names)?;
+    let file = ElfFile::parse::<Header>(data, names)?;
     let sections = SectionNumbers::new(&file, strip);
     let mut symbol_tables =
         file.sections.iter().enumerate().filter(|(_, section)| section.kind == SHT_SYMTAB);
@@ -66,7 +67,8 @@ pub(super) fn rewrite(
         ));
     }
 
-    let kept = || sections.kept().map(|index| (index, &file.sections[index]));
+    let kept =
+        || file.sections.iter().enumerate().filter(|(index, _)| !sections.has_gone(*index as u32));
     let section_strings =
         || kept().map(|(_, it)| it.name).chain(new.iter().map(|it| it.name.as_bytes()));
     let symbol_strings = || symbols.kept().map(|symbol| symbol.name);
@@ -96,7 +98,7 @@ pub(super) fn rewrite(
             }
             SHT_SYMTAB_SHNDX => symbols.section_indices(file.class),
             SHT_GROUP => {
-                header.info = symbols.map(section.info, section)?;
+                header.info = symbols.numbers.of_symbol(section.info, section.offset)?;
                 sections.group(file.class, section.contents)?
             }
             SHT_REL | SHT_RELA | SHT_CREL => {

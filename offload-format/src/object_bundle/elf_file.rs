@@ -1,10 +1,13 @@
 //! The parts of a relocatable ELF file that rewriting needs.
 
 use super::NOT_A_HOST;
-use super::read::Sections;
+use crate::object_file::offset_of;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
+use object::elf::ET_REL;
+use object::endian::Endianness;
+use object::read::elf::{FileHeader, SectionHeader};
 
 /// The word size and byte order of an ELF file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,10 +48,6 @@ impl Class {
 
     pub(super) fn u32(self, bytes: [u8; 4]) -> u32 {
         if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
-    }
-
-    pub(super) fn u64(self, bytes: [u8; 8]) -> u64 {
-        if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
     }
 
     pub(super) fn bytes_of_u16(self, value: u16) -> [u8; 2] {
@@ -100,61 +99,52 @@ pub(super) struct ElfFile<'a> {
 
 impl<'a> ElfFile<'a> {
     /// Splits the file `data` into its parts; `names` supplies the section names.
-    pub(super) fn parse(data: &'a [u8], names: &Sections<'a>) -> Result<Self> {
-        let reader = Reader::new(data);
-        let ident = reader.bytes(0, 16, "ELF header")?;
-        let class = Class { is_64: ident[4] == 2, big_endian: ident[5] == 2 };
-        let header = reader.bytes(0, class.header_size(), "ELF header")?;
-        let mut fields = Fields { class, bytes: &header[16..] };
-        let file_type = fields.u16();
-        fields.skip(2 + 4 + 2 * class.word_size() as usize);
-        let section_headers = fields.word();
-        fields.skip(4 + 2 + 2);
-        let program_headers = fields.u16();
-        fields.skip(2);
-        let (mut count, mut names_at) = (u64::from(fields.u16()), u32::from(fields.u16()));
-        const ET_REL: u16 = 1;
-        if file_type != ET_REL || program_headers != 0 || section_headers == 0 {
+    pub(super) fn parse<Header: FileHeader<Endian = Endianness>>(
+        data: &'a [u8],
+        names: &[&'a [u8]],
+    ) -> Result<Self> {
+        let malformed = |what| Error::new(ErrorKind::Malformed, what, 0);
+        let header = Header::parse(data).map_err(|_| malformed("ELF header"))?;
+        let endian = header.endian().map_err(|_| malformed("ELF header"))?;
+        let class = Class { is_64: header.is_class_64(), big_endian: endian == Endianness::Big };
+        if header.e_type(endian) != ET_REL
+            || header.e_phnum(endian) != 0
+            || header.e_shoff(endian).into() == 0
+        {
             return Err(Error::new(ErrorKind::BadMagic, NOT_A_HOST, 16));
         }
-
-        // Numbers that do not fit into the file header are stored in section header 0.
-        let size = class.section_header_size();
-        let mut first =
-            Fields { class, bytes: reader.bytes(section_headers, size, "section header")? };
-        let first = first.section();
-        if count == 0 {
-            count = first.size;
-        }
-        if names_at == SHN_XINDEX.into() {
-            names_at = first.link;
-        }
-        let table =
-            reader.range(section_headers, count.saturating_mul(size), 0, "section header table")?;
-        let mut headers = Fields { class, bytes: table };
-        let mut sections = Vec::new();
-        while !headers.bytes.is_empty() {
-            let at = data.len() as u64 - headers.bytes.len() as u64;
-            let mut section = headers.section();
+        let headers = header.section_headers(endian, data);
+        let headers = headers.map_err(|_| malformed("section header table"))?;
+        let reader = Reader::new(data);
+        let mut sections = Vec::with_capacity(headers.len());
+        // Number 0 has no name.
+        for (index, (it, name)) in headers.iter().zip([&b""[..]].iter().chain(names)).enumerate() {
+            let mut section = Section {
+                name,
+                kind: it.sh_type(endian).0,
+                flags: it.sh_flags(endian).0,
+                address: it.sh_addr(endian).into(),
+                offset: it.sh_offset(endian).into(),
+                size: it.sh_size(endian).into(),
+                link: it.sh_link(endian),
+                info: it.sh_info(endian),
+                align: it.sh_addralign(endian).into(),
+                entry_size: it.sh_entsize(endian).into(),
+                contents: b"",
+            };
             if !matches!(section.kind, SHT_NULL | SHT_NOBITS) {
                 section.contents = reader
-                    .range(section.offset, section.size, at, "section")
-                    .map_err(|error| error.in_entry(sections.len() as u64))?;
-            }
-            if !sections.is_empty() {
-                section.name = names.name(sections.len())?;
+                    .range(section.offset, section.size, offset_of(data, it), "section")
+                    .map_err(|error| error.in_entry(index as u64))?;
             }
             sections.push(section);
         }
-        let names_at = usize::try_from(names_at).unwrap_or(usize::MAX);
-        if !(1..sections.len()).contains(&names_at) {
-            return Err(Error::new(
-                ErrorKind::Malformed,
-                "section number of the section name table",
-                0,
-            ));
+        let names = header.shstrndx(endian, data).unwrap_or(0) as usize;
+        if !(1..sections.len()).contains(&names) {
+            return Err(malformed("section number of the section name table"));
         }
-        Ok(Self { class, header, sections, names: names_at })
+        let header = reader.bytes(0, class.header_size(), "ELF header")?;
+        Ok(Self { class, header, sections, names })
     }
 }
 
@@ -166,51 +156,3 @@ pub(super) const SHT_SYMTAB_SHNDX: u32 = 18;
 pub(super) const SHT_RELA: u32 = 4;
 pub(super) const SHT_REL: u32 = 9;
 pub(super) const SHT_CREL: u32 = 0x4000_0014;
-
-/// A reader of consecutive fields, in bytes whose length was already checked.
-struct Fields<'a> {
-    class: Class,
-    bytes: &'a [u8],
-}
-
-impl<'a> Fields<'a> {
-    fn skip(&mut self, size: usize) {
-        self.bytes = &self.bytes[size..];
-    }
-
-    fn take<const N: usize>(&mut self) -> [u8; N] {
-        let (taken, rest) = self.bytes.split_first_chunk().expect("the table is long enough");
-        self.bytes = rest;
-        *taken
-    }
-
-    fn u16(&mut self) -> u16 {
-        self.class.u16(self.take())
-    }
-
-    fn u32(&mut self) -> u32 {
-        self.class.u32(self.take())
-    }
-
-    fn word(&mut self) -> u64 {
-        if self.class.is_64 { self.class.u64(self.take()) } else { self.u32().into() }
-    }
-
-    /// Reads a section header, but leaves its name and contents empty.
-    fn section(&mut self) -> Section<'a> {
-        self.skip(4);
-        Section {
-            name: b"",
-            kind: self.u32(),
-            flags: self.word(),
-            address: self.word(),
-            offset: self.word(),
-            size: self.word(),
-            link: self.u32(),
-            info: self.u32(),
-            align: self.word(),
-            entry_size: self.word(),
-            contents: b"",
-        }
-    }
-}

@@ -4,10 +4,10 @@ use super::elf_file::{
     Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_CREL, SHT_SYMTAB_SHNDX, Section,
 };
 use super::elf_numbers::SectionNumbers;
+use super::numbers::Numbers;
 use crate::string_table::{Names, StringTable};
 use crate::{Error, ErrorKind, Result};
 use alloc::borrow::ToOwned;
-use alloc::vec;
 use alloc::vec::Vec;
 
 const EM_MIPS: u16 = 8;
@@ -24,9 +24,7 @@ pub(super) struct Symbol<'a> {
 /// The symbol table.
 pub(super) struct Symbols<'a> {
     kept: Vec<Symbol<'a>>,
-    /// How many kept symbols precede each symbol, and the end of the table. For a kept symbol, this
-    /// is its new number.
-    before: Vec<u32>,
+    pub(super) numbers: Numbers,
 }
 
 impl<'a> Symbols<'a> {
@@ -37,7 +35,7 @@ impl<'a> Symbols<'a> {
         symtab: usize,
         sections: &SectionNumbers,
     ) -> Result<Self> {
-        let mut symbols = Self { kept: Vec::new(), before: vec![0] };
+        let mut symbols = Self { kept: Vec::new(), numbers: Numbers::new() };
         if symtab == 0 {
             return Ok(symbols);
         }
@@ -63,8 +61,8 @@ impl<'a> Symbols<'a> {
                 number if number >= SHN_LORESERVE => 0,
                 number => number.into(),
             };
+            symbols.numbers.push(!sections.has_gone(number));
             if sections.has_gone(number) {
-                symbols.before.push(symbols.kept.len() as u32);
                 continue;
             }
             let name =
@@ -76,7 +74,6 @@ impl<'a> Symbols<'a> {
                 _ => (SHN_XINDEX, new),
             };
             symbols.kept.push(Symbol { name, bytes, section, large_section });
-            symbols.before.push(symbols.kept.len() as u32);
         }
         Ok(symbols)
     }
@@ -85,33 +82,9 @@ impl<'a> Symbols<'a> {
         self.kept.iter()
     }
 
-    fn all_stay(&self) -> bool {
-        self.kept.len() + 1 == self.before.len()
-    }
-
     /// Returns the new number of the first global symbol.
     pub(super) fn first_global(&self, index: u32) -> u32 {
-        if self.all_stay() {
-            index
-        } else {
-            self.before.get(index as usize).map_or(self.kept.len() as u32, |new| *new)
-        }
-    }
-
-    /// Returns the new number of a symbol referenced in `section`. If all symbols are kept, the
-    /// number stays unchanged. Otherwise, a number that belongs to no kept symbol is an error.
-    pub(super) fn map(&self, index: u32, section: &Section) -> Result<u32> {
-        if self.all_stay() {
-            return Ok(index);
-        }
-        match self.before.get(index as usize..).unwrap_or_default() {
-            [new, next, ..] if new < next => Ok(*new),
-            _ => Err(Error::new(
-                ErrorKind::Malformed,
-                "reference to a symbol in a removed section of the bundle",
-                section.offset,
-            )),
-        }
+        if self.numbers.all_stay() { index } else { self.numbers.at_or_after(index) }
     }
 
     pub(super) fn table(&self, class: Class, names: &StringTable) -> Vec<u8> {
@@ -135,7 +108,7 @@ impl<'a> Symbols<'a> {
 
     /// Returns the new contents of a relocation section.
     pub(super) fn relocations(&self, file: &ElfFile, section: &Section) -> Result<Vec<u8>> {
-        if self.all_stay() {
+        if self.numbers.all_stay() {
             return Ok(section.contents.to_owned());
         }
         let class = file.class;
@@ -158,9 +131,9 @@ impl<'a> Symbols<'a> {
             let field = &mut relocation[at..at + 4];
             let old = class.u32([field[0], field[1], field[2], field[3]]);
             let new = if class.is_64 {
-                self.map(old, section)?
+                self.numbers.of_symbol(old, section.offset)?
             } else {
-                self.map(old >> 8, section)? << 8 | old & 0xff
+                self.numbers.of_symbol(old >> 8, section.offset)? << 8 | old & 0xff
             };
             field.copy_from_slice(&class.bytes_of_u32(new));
         }

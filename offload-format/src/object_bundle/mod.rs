@@ -22,6 +22,7 @@ mod elf;
 mod elf_file;
 mod elf_numbers;
 mod elf_symbols;
+mod numbers;
 mod read;
 mod section;
 mod write;

@@ -2,21 +2,15 @@
 
 use super::{HOST_PLACEHOLDER, SECTION_PREFIX, SIZE_SECTION_PREFIX};
 use crate::bundle::Entry;
+use crate::object_file::{Section, Sections};
 use crate::reader::Reader;
 use crate::spirv;
-use crate::string_table::NAMES_PER_FILE;
 use crate::{Error, ErrorKind, Result};
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use object::FileKind;
-use object::elf::{FileHeader32, FileHeader64};
-use object::endian::Endianness;
-use object::pe::{AnonObjectHeaderBigobj, ImageFileHeader};
-use object::read::coff::{self, CoffHeader};
-use object::read::elf::{self, FileHeader, SectionHeader};
-use object::read::{SectionIndex, StringTable};
 
 /// The size in bytes of each number in a size section.
 const SIZE: usize = 8;
@@ -25,7 +19,6 @@ const SIZE: usize = 8;
 #[derive(Clone, Copy)]
 pub struct ObjectBundle<'data> {
     data: &'data [u8],
-    pub(super) sections: Sections<'data>,
 }
 
 impl<'data> ObjectBundle<'data> {
@@ -37,41 +30,28 @@ impl<'data> ObjectBundle<'data> {
     /// Also returns an error if the section table, a section's name or a bundle entry is outside
     /// the file.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
-        let bundle = Self { data, sections: Sections::parse(data)? };
-        let limit = data.len().saturating_mul(NAMES_PER_FILE);
-        let mut names = 0usize;
-        for index in 1..=bundle.sections.count() {
-            let name = bundle.sections.name(index)?;
-            names = names.saturating_add(name.len());
-            if names > limit {
-                return Err(Error::new(
-                    ErrorKind::Malformed,
-                    "section name table (names share too much text)",
-                    0,
-                ));
-            }
-            bundle.entry(index)?;
+        for section in sections(data)? {
+            entry(&section?)?;
         }
-        Ok(bundle)
+        Ok(Self { data })
     }
 
     /// Returns the entries, in section order. Several entries may have the same ID.
     pub fn entries(&self) -> impl Iterator<Item = Entry<'data>> + Clone + use<'data> {
-        let bundle = *self;
         // This cannot fail: `ObjectBundle::parse` has read every entry.
-        (1..=bundle.sections.count()).filter_map(move |index| bundle.entry(index).ok().flatten())
+        let sections = sections(self.data).into_iter().flatten();
+        sections.filter_map(|section| entry(&section.ok()?).ok()?)
     }
 
     /// Returns the images, in section order. If a linker joined the entries of several objects, an
     /// entry contains several images. Size sections ([`SIZE_SECTION_PREFIX`]) store the images'
     /// sizes; without them, only SPIR-V images can be separated.
     pub(crate) fn images(&self) -> Vec<Entry<'data>> {
-        let sizes: BTreeMap<&[u8], &[u8]> = (1..=self.sections.count())
-            .filter_map(|index| {
-                let id = self.sections.name(index).ok()?;
-                let id = id.strip_prefix(SIZE_SECTION_PREFIX.as_bytes())?;
-                let (offset, size) = self.sections.range(index)?;
-                Some((id, Reader::new(self.data).range(offset, size, 0, "sizes").ok()?))
+        let sections = sections(self.data).into_iter().flatten().map_while(Result::ok);
+        let sizes: BTreeMap<&[u8], &[u8]> = sections
+            .filter_map(|section| {
+                let id = section.name.strip_prefix(SIZE_SECTION_PREFIX.as_bytes())?;
+                Some((id, section.data.ok()?))
             })
             .collect();
         let mut images = Vec::new();
@@ -90,17 +70,17 @@ impl<'data> ObjectBundle<'data> {
         }
         images
     }
+}
 
-    fn entry(&self, index: usize) -> Result<Option<Entry<'data>>> {
-        let name = self.sections.name(index)?;
-        let Some(id) = name.strip_prefix(SECTION_PREFIX.as_bytes()) else { return Ok(None) };
-        let (offset, size) = self.sections.range(index).unwrap_or((0, 0));
-        let code_object =
-            Reader::new(self.data).range(offset, size, 0, "bundle entry's section")?;
-        let id = str::from_utf8(id)
-            .map_err(|_| Error::new(ErrorKind::Malformed, "bundle entry ID", offset))?;
-        Ok(Some(Entry { id_str: id, offset, code_object }))
-    }
+/// Returns the bundle entry in a section, if the section is one.
+fn entry<'data>(section: &Section<'data>) -> Result<Option<Entry<'data>>> {
+    let offset = section.offset;
+    let Some(id) = section.name.strip_prefix(SECTION_PREFIX.as_bytes()) else { return Ok(None) };
+    let code_object =
+        section.data.map_err(|error| Error::new(error.kind(), "bundle entry's section", 0))?;
+    let id = str::from_utf8(id)
+        .map_err(|_| Error::new(ErrorKind::Malformed, "bundle entry ID", offset))?;
+    Ok(Some(Entry { id_str: id, offset, code_object }))
 }
 
 impl fmt::Debug for ObjectBundle<'_> {
@@ -127,95 +107,15 @@ impl Entry<'_> {
     }
 }
 
-/// The section table and the section names. Sections are numbered from 1; in ELF, number 0 is not a
-/// section.
-#[derive(Clone, Copy)]
-pub(super) enum Sections<'data> {
-    Elf32(elf::SectionTable<'data, FileHeader32<Endianness>>, Endianness),
-    Elf64(elf::SectionTable<'data, FileHeader64<Endianness>>, Endianness),
-    Coff(coff::SectionTable<'data>, StringTable<'data>),
-    /// A format whose names are too short for bundle entries.
-    None,
-}
-
-impl<'data> Sections<'data> {
-    pub(super) fn parse(data: &'data [u8]) -> Result<Self> {
-        let no_object = Error::new(ErrorKind::BadMagic, "ELF or COFF object file", 0);
-        Ok(match FileKind::parse(data).map_err(|_| no_object)? {
-            FileKind::Elf32 => {
-                let (sections, endian) = elf_sections(data)?;
-                Sections::Elf32(sections, endian)
-            }
-            FileKind::Elf64 => {
-                let (sections, endian) = elf_sections(data)?;
-                Sections::Elf64(sections, endian)
-            }
-            FileKind::Coff => coff_sections::<ImageFileHeader>(data)?,
-            FileKind::CoffBig => coff_sections::<AnonObjectHeaderBigobj>(data)?,
-            FileKind::Pe32 | FileKind::Pe64 | FileKind::MachO32 | FileKind::MachO64 => {
-                Sections::None
-            }
-            _ => return Err(no_object),
-        })
-    }
-
-    /// Returns the number of sections, which is also the last section's number.
-    pub(super) fn count(&self) -> usize {
-        match self {
-            Sections::Elf32(sections, _) => sections.len().saturating_sub(1),
-            Sections::Elf64(sections, _) => sections.len().saturating_sub(1),
-            Sections::Coff(sections, _) => sections.len(),
-            Sections::None => 0,
+/// Returns an object's sections; none for PE and Mach-O files, whose section names are too short
+/// for bundle entries.
+pub(super) fn sections(data: &[u8]) -> Result<impl Iterator<Item = Result<Section<'_>>> + Clone> {
+    let sections = match FileKind::parse(data) {
+        Ok(FileKind::Elf32 | FileKind::Elf64 | FileKind::Coff | FileKind::CoffBig) => {
+            Some(Sections::parse(data)?)
         }
-    }
-
-    pub(super) fn name(&self, index: usize) -> Result<&'data [u8]> {
-        let index = SectionIndex(index);
-        match self {
-            Sections::Elf32(sections, endian) => {
-                sections.section(index).and_then(|section| sections.section_name(*endian, section))
-            }
-            Sections::Elf64(sections, endian) => {
-                sections.section(index).and_then(|section| sections.section_name(*endian, section))
-            }
-            Sections::Coff(sections, strings) => {
-                sections.section(index).and_then(|section| section.name(*strings))
-            }
-            Sections::None => Ok(&b""[..]),
-        }
-        .map_err(|_| Error::new(ErrorKind::Malformed, "section name", 0))
-    }
-
-    /// Returns the offset and the size of section `index` in the file, in bytes; `None` if the
-    /// section has no bytes in the file.
-    fn range(&self, index: usize) -> Option<(u64, u64)> {
-        let index = SectionIndex(index);
-        match self {
-            Sections::Elf32(sections, endian) => sections.section(index).ok()?.file_range(*endian),
-            Sections::Elf64(sections, endian) => sections.section(index).ok()?.file_range(*endian),
-            Sections::Coff(sections, _) => {
-                let (offset, size) = sections.section(index).ok()?.coff_file_range()?;
-                Some((offset.into(), size.into()))
-            }
-            Sections::None => None,
-        }
-    }
-}
-
-fn elf_sections<Header: FileHeader<Endian = Endianness>>(
-    data: &[u8],
-) -> Result<(elf::SectionTable<'_, Header>, Endianness)> {
-    let malformed = |what| move |_| Error::new(ErrorKind::Malformed, what, 0);
-    let header = Header::parse(data).map_err(malformed("ELF header"))?;
-    let endian = header.endian().map_err(malformed("ELF header"))?;
-    Ok((header.sections(endian, data).map_err(malformed("section header table"))?, endian))
-}
-
-fn coff_sections<Header: CoffHeader>(data: &[u8]) -> Result<Sections<'_>> {
-    let malformed = |what| move |_| Error::new(ErrorKind::Malformed, what, 0);
-    let mut offset = 0;
-    let header = Header::parse(data, &mut offset).map_err(malformed("COFF header"))?;
-    let sections = header.sections(data, offset).map_err(malformed("section table"))?;
-    let strings = header.symbols(data).map_err(malformed("symbol table"))?.strings();
-    Ok(Sections::Coff(sections, strings))
+        Ok(FileKind::Pe32 | FileKind::Pe64 | FileKind::MachO32 | FileKind::MachO64) => None,
+        _ => return Err(Error::new(ErrorKind::BadMagic, "ELF or COFF object file", 0)),
+    };
+    Ok(sections.into_iter().flatten())
 }

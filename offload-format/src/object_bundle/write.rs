@@ -1,5 +1,6 @@
 //! Adds a bundle to an object, and removes a bundle from an object.
 
+use super::read::sections;
 use super::section::NewSection;
 use super::{HOST_PLACEHOLDER, NOT_A_HOST, ObjectBundle, SECTION_PREFIX, coff, elf};
 use crate::bundle::{BundleBuilder, EntryId};
@@ -9,6 +10,8 @@ use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::vec::Vec;
 use object::FileKind;
+use object::elf::{FileHeader32, FileHeader64};
+use object::endian::Endianness;
 
 /// Returns the object `host` with a section for each of the bundle's entries, as
 /// `clang-offload-bundler -type=o` 22 writes it. Payloads are numbered like the entries, from 0.
@@ -66,10 +69,12 @@ pub fn strip(data: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn rewrite(data: &[u8], strip: bool, new: &[NewSection]) -> Result<Layout> {
-    // This call also checks the section names.
-    let names = &ObjectBundle::parse(data)?.sections;
+    ObjectBundle::parse(data)?;
+    let names = sections(data)?.map(|section| Ok(section?.name));
+    let names = &names.collect::<Result<Vec<_>>>()?;
     match FileKind::parse(data) {
-        Ok(FileKind::Elf32 | FileKind::Elf64) => elf::rewrite(data, names, strip, new),
+        Ok(FileKind::Elf32) => elf::rewrite::<FileHeader32<Endianness>>(data, names, strip, new),
+        Ok(FileKind::Elf64) => elf::rewrite::<FileHeader64<Endianness>>(data, names, strip, new),
         Ok(FileKind::Coff) => coff::rewrite(data, names, false, strip, new),
         Ok(FileKind::CoffBig) => coff::rewrite(data, names, true, strip, new),
         _ => Err(Error::new(ErrorKind::BadMagic, NOT_A_HOST, 0)),

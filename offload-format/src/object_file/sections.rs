@@ -1,6 +1,7 @@
 //! The sections of a file, in the order of its table.
 
 use super::offset_of;
+use crate::budget::Budget;
 use crate::reader::Reader;
 use crate::section::ObjectFormat;
 use crate::{Error, ErrorKind, Result};
@@ -42,7 +43,7 @@ pub(crate) struct Section<'data> {
 pub(crate) struct Sections<'data> {
     data: &'data [u8],
     kind: SectionTable<'data>,
-    names: u64,
+    names: Budget,
 }
 
 #[derive(Clone)]
@@ -73,7 +74,8 @@ impl<'data> Sections<'data> {
             FileKind::MachO64 => SectionTable::MachO64(MachO::parse(data)?),
             _ => return Err(none),
         };
-        Ok(Self { data, kind, names: 0 })
+        let names = "section name table (names share too much text)";
+        Ok(Self { data, kind, names: Budget::new(data.len() as u64, NAME_LIMIT, names) })
     }
 
     /// Returns the file's format.
@@ -97,11 +99,7 @@ impl<'data> Sections<'data> {
             SectionTable::MachO64(file) => file.next(data)?,
             SectionTable::Ended => None,
         };
-        self.names =
-            self.names.saturating_add(section.map_or(0, |section| section.name.len() as u64));
-        if self.names > NAME_LIMIT.saturating_mul(data.len() as u64) {
-            return Err(malformed("section name table (names share too much text)"));
-        }
+        self.names.spend(section.map_or(0, |section| section.name.len() as u64))?;
         Ok(section)
     }
 }

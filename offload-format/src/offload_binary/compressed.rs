@@ -1,7 +1,7 @@
 //! The compressed stream that an offload binary of version 3 may contain instead of images.
 
 use super::{ENTRIES_OFFSET, INFLATED_SIZE_OFFSET, SIZE_OFFSET, Version};
-use crate::compression::{self, Method};
+use crate::compression::{Decompressor, Method};
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
@@ -64,15 +64,9 @@ impl<'data> Compressed<'data> {
         binary[SIZE_OFFSET as usize..][..8].copy_from_slice(&self.inflated_size.to_le_bytes());
         binary[INFLATED_SIZE_OFFSET as usize..][..8].fill(0);
         let at = self.head.len();
-        let place = (what, at as u64);
-        let found = compression::decompress_behind(
-            self.method(),
-            self.stream,
-            &mut binary,
-            size - at,
-            limit,
-            place,
-        )?;
+        let mut stream = Decompressor::new(self.method(), self.stream, limit, what, at as u64)?;
+        let found = stream.append(&mut binary, size - at)?;
+        stream.expect_end()?;
         if at + found != size {
             let what = "inflated size (larger than the content)";
             return Err(Error::new(ErrorKind::Malformed, what, INFLATED_SIZE_OFFSET));
@@ -108,27 +102,15 @@ impl<'data> Compressed<'data> {
         end.ok_or(outside)?;
         let too_much = Error::new(ErrorKind::LimitExceeded { need: size, limit }, what, offset);
         let length = usize::try_from(size).ok().filter(|_| size <= limit).ok_or(too_much)?;
+        let mut stream = Decompressor::new(self.method(), self.stream, limit, what, before)?;
         let had = out.len();
         out.try_reserve_exact(length).map_err(|_| too_much)?;
-        let part = (offset - before, length);
-        match compression::decompress_part(
-            self.method(),
-            self.stream,
-            part,
-            out,
-            limit,
-            (what, before),
-        ) {
-            Ok(found) if found == length => Ok(()),
-            Ok(_) => {
-                out.truncate(had);
-                Err(outside)
-            }
-            Err(error) => {
-                out.truncate(had);
-                Err(error)
-            }
+        let found = stream.append_after(offset - before, out, length);
+        if found == Ok(length) {
+            return Ok(());
         }
+        out.truncate(had);
+        Err(found.err().unwrap_or(outside))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The images of an offload binary, and their strings.
 
 use super::{OffloadKind, StatedKind, Version};
+use crate::budget::Budget;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use alloc::string::String;
@@ -50,16 +51,12 @@ impl<'data> Image<'data> {
         })
     }
 
-    /// Reads every string pair, and subtracts the size of the pair and its text from `text_left`.
-    pub(super) fn check_strings(&self, entry_offset: u64, text_left: &mut u64) -> Result<()> {
+    /// Reads every string pair, and spends the size of the pair and its text.
+    pub(super) fn check_strings(&self, entry_offset: u64, budget: &mut Budget) -> Result<()> {
         for index in 0..self.strings {
             let (key, value) = self.string_pair(index)?;
             let text = self.version.string_pair_size() + (key.len() + value.len()) as u64;
-            *text_left = text_left.checked_sub(text).ok_or(Error::new(
-                ErrorKind::Malformed,
-                "string map (string pairs share too much text)",
-                entry_offset + 8,
-            ))?;
+            budget.spend(text).map_err(|error| error.shifted(entry_offset + 8))?;
         }
         Ok(())
     }

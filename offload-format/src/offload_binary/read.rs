@@ -4,6 +4,7 @@ use super::{
     ALIGN, Compressed, ENTRIES_OFFSET, ENTRY_COUNT_OFFSET, ENTRY_SIZE, INFLATED_SIZE_OFFSET, Image,
     MAGIC, SIZE_OFFSET, Version,
 };
+use crate::budget::Budget;
 use crate::in_a_row::in_a_row;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
@@ -79,12 +80,12 @@ impl<'data> OffloadBinary<'data> {
         let reader = Reader::new(self.data);
         let size = self.entries.saturating_mul(ENTRY_SIZE);
         reader.range(self.entries_offset, size, ENTRIES_OFFSET, "offload entries")?;
-        let mut text_left = reader.len().saturating_mul(TEXT_LIMIT);
+        let what = "string map (string pairs share too much text)";
+        let mut budget = Budget::new(reader.len(), TEXT_LIMIT, what);
         for index in 0..self.entries {
             let entry_offset = self.entries_offset + index * ENTRY_SIZE;
-            let checked = self
-                .image(index)
-                .and_then(|image| image.check_strings(entry_offset, &mut text_left));
+            let checked =
+                self.image(index).and_then(|image| image.check_strings(entry_offset, &mut budget));
             checked.map_err(|error| error.in_entry(index))?;
         }
         Ok(())

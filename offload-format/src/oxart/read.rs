@@ -1,6 +1,7 @@
 //! Reads bundles of cuda-oxide.
 
 use super::{EntryKind, MAGIC, PayloadKind};
+use crate::budget::Budget;
 use crate::in_a_row::in_a_row;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
@@ -12,7 +13,7 @@ const HEADER: u64 = 32;
 const RECORD: u64 = 24;
 /// The limit for the total size of all names, as a multiple of the bundle's size. Records may share
 /// names, so without a limit, reading them could take a very long time.
-const SHARED_LIMIT: usize = 16;
+const SHARED_LIMIT: u64 = 16;
 
 /// A bundle of cuda-oxide.
 #[derive(Clone, Copy)]
@@ -115,15 +116,10 @@ impl<'data> Oxart<'data> {
             "records of a bundle of cuda-oxide",
         )?;
         let bundle = Self { bytes, name, target, version, options, payloads, entries };
-        let mut left = bytes.len().saturating_mul(SHARED_LIMIT);
-        let mut spend = |text: &str, field: u64| -> Result<()> {
-            let what = "bundle of cuda-oxide (its names share too many bytes)";
-            left = left.checked_sub(text.len()).ok_or(Error::new(
-                ErrorKind::Malformed,
-                what,
-                field,
-            ))?;
-            Ok(())
+        let what = "bundle of cuda-oxide (its names share too many bytes)";
+        let mut budget = Budget::new(bytes.len() as u64, SHARED_LIMIT, what);
+        let mut spend = |text: &str, field: u64| {
+            budget.spend(text.len() as u64).map_err(|error| error.shifted(field))
         };
         for (index, at) in (0..).zip(payloads.offsets()) {
             let payload = bundle.payload(at).map_err(|error| error.in_entry(index))?;

@@ -1,7 +1,6 @@
 //! AMD's GPUs, and the rules for images that fit them.
 
 use super::device::{DeviceName, InMessages};
-use super::fit::Unfit;
 use super::{DeviceInfo, Fit, Refusal, VendorDevice};
 use crate::target::{FeatureState, ImageCode, ParseError, TargetId, amdgpu};
 use alloc::borrow::ToOwned;
@@ -100,11 +99,14 @@ impl AmdGpu {
     }
 
     #[inline(always)]
-    pub(super) fn judge<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
+    pub(super) fn judge<'a, S: From<&'a str>>(
+        &self,
+        code: ImageCode<'a>,
+    ) -> Result<Fit, Refusal<S>> {
         let (image, version) = match code {
             ImageCode::Amdgpu { id, version } => (id, version),
             ImageCode::UnknownProcessor(number) => return Err(Refusal::UnknownProcessor(number)),
-            _ => return Err(Unfit::of(code)),
+            _ => return Err(Refusal::of(code)),
         };
         let processor = image.processor();
         let same = self.is_processor(processor);
@@ -124,7 +126,7 @@ impl AmdGpu {
         for (name, image) in image.features() {
             let device = self.feature(name);
             if device != image {
-                return Err(Refusal::Feature { name, image, device });
+                return Err(Refusal::Feature { name: name.into(), image, device });
             }
             features += 1;
         }

@@ -1,7 +1,6 @@
 //! The CPU, and its rule: only shared objects for the same architecture, system and C library fit.
 
 use super::device::{DeviceName, InMessages};
-use super::fit::Unfit;
 use super::{DeviceInfo, Fit, Refusal, VendorDevice};
 use crate::target::{ImageCode, ParseError, TargetTriple};
 use alloc::borrow::ToOwned;
@@ -21,8 +20,11 @@ impl Cpu {
     }
 
     #[inline(always)]
-    pub(super) fn judge<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
-        code.cpu_triple().map_or_else(|| Err(Unfit::of(code)), judge)
+    pub(super) fn judge<'a, S: From<&'a str>>(
+        &self,
+        code: ImageCode<'a>,
+    ) -> Result<Fit, Refusal<S>> {
+        code.cpu_triple().map_or_else(|| Err(Refusal::of(code)), judge)
     }
 }
 
@@ -45,7 +47,7 @@ impl DeviceInfo {
     }
 }
 
-fn judge(text: &str) -> Result<Fit, Unfit<'_>> {
+fn judge<'a, S: From<&'a str>>(text: &'a str) -> Result<Fit, Refusal<S>> {
     let linux = |env: &'static str| {
         let (arch, vendor) = text.strip_suffix(env)?.strip_suffix("-linux-")?.split_once('-')?;
         (!vendor.contains('-')).then_some(TargetTriple { arch, vendor, os: "linux", env })
@@ -59,7 +61,7 @@ fn judge(text: &str) -> Result<Fit, Unfit<'_>> {
     if is_this_arch(triple.arch) && is_this_system(triple) {
         Ok(Fit::Cpu)
     } else {
-        Err(Refusal::OtherHost(text))
+        Err(Refusal::OtherHost(text.into()))
     }
 }
 

@@ -4,7 +4,6 @@ use crate::target::{
     FeatureState, ImageCode, IntelArch, NvidiaArch, NvidiaSuffix, PtxVersion, SpirvFeatures,
     SpirvVersion,
 };
-use alloc::borrow::ToOwned;
 use alloc::string::String;
 use core::cmp::Reverse;
 use core::fmt;
@@ -190,61 +189,17 @@ pub enum Refusal<S = String> {
     NotUnderstood,
 }
 
-/// A [`Refusal`] that borrows its text, because most refusals are never printed.
-pub(super) type Unfit<'a> = Refusal<&'a str>;
-
-impl Unfit<'_> {
+impl<S> Refusal<S> {
     /// Returns the refusal for code made for a different vendor's devices.
     #[inline(always)]
     pub(super) fn of(code: ImageCode<'_>) -> Self {
         code.vendor()
             .map_or(Refusal::NotUnderstood, |vendor| Refusal::OtherKindOfDevice(vendor.device()))
     }
-
-    pub(super) fn into_owned(self) -> Refusal {
-        self.map(|text| (*text).to_owned())
-    }
 }
 
-impl<S> Refusal<S> {
-    /// Converts the reason's text (a feature's name or a triple) with `hold`.
-    fn map<'a, T>(&'a self, hold: impl Fn(&'a S) -> T) -> Refusal<T> {
-        match *self {
-            Refusal::Feature { ref name, image, device } => {
-                Refusal::Feature { name: hold(name), image, device }
-            }
-            Refusal::OtherHost(ref triple) => Refusal::OtherHost(hold(triple)),
-            Refusal::OtherKindOfDevice(kind) => Refusal::OtherKindOfDevice(kind),
-            Refusal::OtherProcessor => Refusal::OtherProcessor,
-            Refusal::OtherFamily => Refusal::OtherFamily,
-            Refusal::GenericBeforeVersion6 { version } => {
-                Refusal::GenericBeforeVersion6 { version }
-            }
-            Refusal::OtherMajor(arch) => Refusal::OtherMajor(arch),
-            Refusal::AcrossTegra(arch) => Refusal::AcrossTegra(arch),
-            Refusal::ComputeCapabilityTooHigh(arch) => Refusal::ComputeCapabilityTooHigh(arch),
-            Refusal::OtherSpecific(arch) => Refusal::OtherSpecific(arch),
-            Refusal::PtxTooNew { version, driver } => Refusal::PtxTooNew { version, driver },
-            Refusal::NotLoaded(ref needs) => Refusal::NotLoaded(hold(needs)),
-            Refusal::SpirvTooNew { version, driver } => Refusal::SpirvTooNew { version, driver },
-            Refusal::SpirvNeeds(features) => Refusal::SpirvNeeds(features),
-            Refusal::NoSpirv(arch) => Refusal::NoSpirv(arch),
-            Refusal::UnknownProcessor(number) => Refusal::UnknownProcessor(number),
-            Refusal::NotUnderstood => Refusal::NotUnderstood,
-        }
-    }
-}
-
-impl<S: fmt::Display> fmt::Display for Refusal<S> {
+impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.map(|text| text as &dyn fmt::Display).write(f)
-    }
-}
-
-impl Refusal<&dyn fmt::Display> {
-    /// Prints the reason. Not generic over the text, so this function is compiled only once, in
-    /// this crate.
-    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::OtherKindOfDevice(kind) => write!(f, "code for {kind}"),
             Refusal::OtherProcessor => f.write_str("code for another processor"),

@@ -2,7 +2,6 @@
 //! version, and the device must have the features that the module needs.
 
 use super::device::{DeviceName, InMessages};
-use super::fit::Unfit;
 use super::{DeviceInfo, Fit, Refusal, VendorDevice};
 use crate::target::{ImageCode, IntelArch, ParseError, SpirvFeatures, SpirvVersion};
 use alloc::borrow::ToOwned;
@@ -40,7 +39,10 @@ impl IntelGpu {
     }
 
     #[inline(always)]
-    pub(super) fn judge<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
+    pub(super) fn judge<'a, S: From<&'a str>>(
+        &self,
+        code: ImageCode<'a>,
+    ) -> Result<Fit, Refusal<S>> {
         match code {
             ImageCode::SpirV { version, needs } => match (version, self.spirv) {
                 (Some(version), Some(driver)) if version > driver => {
@@ -52,7 +54,7 @@ impl IntelGpu {
                 },
             },
             ImageCode::Intel(arch) => Err(Refusal::NoSpirv(arch)),
-            other => Err(Unfit::of(other)),
+            other => Err(Refusal::of(other)),
         }
     }
 }

@@ -72,7 +72,6 @@ use amdgpu::AmdGpu;
 use core::cmp::Ordering;
 use cpu::Cpu;
 use device::{DeviceName, InMessages};
-use fit::Unfit;
 use intel::IntelGpu;
 use nvidia::NvidiaGpu;
 
@@ -109,7 +108,7 @@ impl VendorDevice {
     // With this function and its callees inlined into `select`, the compiler can remove the reasons
     // for refusals, which `select` does not read. This halves the running time of `select`.
     #[inline(always)]
-    fn judge<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
+    fn judge<'a, S: From<&'a str>>(&self, code: ImageCode<'a>) -> Result<Fit, Refusal<S>> {
         match self {
             Self::Amd(device) => device.judge(code),
             Self::Nvidia(device) => device.judge(code),
@@ -157,7 +156,7 @@ impl<I: Candidate + ?Sized> Candidate for &I {
 /// Checks whether an image runs on a device. Returns how well the image fits, or why it does not
 /// fit.
 pub fn judge<I: Candidate + ?Sized>(image: &I, device: &DeviceInfo) -> Result<Fit, Refusal> {
-    device.of_vendor.judge(image.code()).map_err(Unfit::into_owned)
+    device.of_vendor.judge(image.code())
 }
 
 /// Whether `image` is preferred over `other`, regardless of the images' order in a list. Both
@@ -189,7 +188,7 @@ pub fn select<I: Candidate>(
     let images = images.into_iter();
     let mut best: Option<Choice<I>> = None;
     for image in images.clone() {
-        if let Ok(fit) = device.of_vendor.judge(image.code())
+        if let Ok(fit) = device.of_vendor.judge::<&str>(image.code())
             && best
                 .as_ref()
                 .is_none_or(|best| is_before((&image, &fit), (best.image(), best.fit())))

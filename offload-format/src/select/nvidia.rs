@@ -1,7 +1,7 @@
 //! NVIDIA's GPUs, and the rules for images that run on them.
 
 use super::device::{DeviceName, InMessages};
-use super::fit::{Unfit, driver_text};
+use super::fit::driver_text;
 use super::{DeviceInfo, Fit, Refusal, VendorDevice};
 use crate::target::{
     ImageCode, Needs, NvidiaArch, NvidiaCode, NvidiaSuffix, ParseError, PtxVersion,
@@ -56,13 +56,16 @@ impl NvidiaGpu {
     }
 
     #[inline(always)]
-    pub(super) fn judge<'a>(&self, code: ImageCode<'a>) -> Result<Fit, Unfit<'a>> {
+    pub(super) fn judge<'a, S: From<&'a str>>(
+        &self,
+        code: ImageCode<'a>,
+    ) -> Result<Fit, Refusal<S>> {
         match code {
             ImageCode::Cubin(arch) => judge_cubin(arch, self.major, self.minor),
             ImageCode::Ptx { arch, version } => {
                 judge_ptx(arch, version, self.major, self.minor, self.driver)
             }
-            other => Err(Unfit::of(other)),
+            other => Err(Refusal::of(other)),
         }
     }
 
@@ -169,7 +172,7 @@ impl Fit {
 }
 
 #[inline(always)]
-fn judge_cubin<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Result<Fit, Unfit<'a>> {
+fn judge_cubin<S>(arch: NvidiaArch, major: u32, minor: u32) -> Result<Fit, Refusal<S>> {
     check_suffix(arch, major, minor)?;
     if arch.suffix.is_some() || arch.is_own_of(major, minor) {
         Ok(Fit::Cubin(arch))
@@ -185,13 +188,13 @@ fn judge_cubin<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Result<Fit, Unfi
 }
 
 #[inline(always)]
-fn judge_ptx<'a>(
+fn judge_ptx<S>(
     arch: NvidiaArch,
     version: Option<PtxVersion>,
     major: u32,
     minor: u32,
     driver: Option<u32>,
-) -> Result<Fit, Unfit<'a>> {
+) -> Result<Fit, Refusal<S>> {
     check_suffix(arch, major, minor)?;
     if (arch.major, arch.minor) > (major, minor) && arch.suffix.is_none() {
         return Err(Refusal::ComputeCapabilityTooHigh(arch));
@@ -207,7 +210,7 @@ fn judge_ptx<'a>(
 /// Checks whether an image with the suffix `a` or `f` may run on the device. The rule is the same
 /// for machine code and PTX.
 #[inline(always)]
-fn check_suffix<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Result<(), Unfit<'a>> {
+fn check_suffix<S>(arch: NvidiaArch, major: u32, minor: u32) -> Result<(), Refusal<S>> {
     let runs = match arch.suffix {
         None => true,
         Some(NvidiaSuffix::ArchSpecific) => arch.is_own_of(major, minor),

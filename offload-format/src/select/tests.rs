@@ -7,70 +7,51 @@ use crate::target::{
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// An image with no properties except its name: `gfx90a`, `sm_80`, `compute_80@7.0` (PTX ISA
-/// version), `gfx12-generic@5` (code object version), `cpu`.
-#[derive(Debug, Clone, PartialEq)]
-struct Named<'a>(&'a str);
+/// An image with nothing but a code and a label.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Image<'a>(ImageCode<'a>, &'a str);
 
-impl Candidate for Named<'_> {
+impl Candidate for Image<'_> {
     fn code(&self) -> ImageCode<'_> {
-        let (name, version) =
-            self.0.split_once('@').map_or((self.0, None), |(name, version)| (name, Some(version)));
-        if let Ok(arch) = NvidiaArch::parse(name) {
+        self.0
+    }
+
+    fn label(&self) -> &str {
+        self.1
+    }
+}
+
+/// Returns an image with no properties except its name: `gfx90a`, `sm_80`, `compute_80@7.0` (PTX
+/// ISA version), `gfx12-generic@5` (code object version), `cpu`.
+fn named(text: &str) -> Image<'_> {
+    let (name, version) =
+        text.split_once('@').map_or((text, None), |(name, version)| (name, Some(version)));
+    let code = match (NvidiaArch::parse(name), TargetTriple::parse(name)) {
+        (Ok(arch), _) => {
             let version = version.and_then(|version| version.split_once('.'));
             let version =
                 version.map(|(a, b)| PtxVersion::new(a.parse().unwrap(), b.parse().unwrap()));
-            return match arch.code {
-                crate::target::NvidiaCode::Cubin => ImageCode::Cubin(arch),
-                crate::target::NvidiaCode::Ptx => ImageCode::Ptx { arch, version },
-            };
+            ImageCode::of_arch(OffloadArch::Nvidia(arch), false).or_ptx_version(version)
         }
-        match TargetTriple::parse(name) {
-            Ok(_) if !name.starts_with("gfx") => ImageCode::Cpu(name),
-            _ => ImageCode::Amdgpu {
-                id: TargetId::parse(name).unwrap(),
-                version: version.map(|it| it.parse().unwrap()),
-            },
-        }
-    }
-
-    fn label(&self) -> &str {
-        self.0
-    }
+        (_, Ok(_)) if !name.starts_with("gfx") => ImageCode::Cpu(name),
+        _ => ImageCode::Amdgpu {
+            id: TargetId::parse(name).unwrap(),
+            version: version.map(|it| it.parse().unwrap()),
+        },
+    };
+    Image(code, text)
 }
 
 fn chosen(images: &str, device: &str) -> String {
-    let images = images.split(' ').map(Named);
+    let images = images.split(' ').map(named);
     select(images, &DeviceInfo::parse(device).unwrap())
-        .map_or("none".to_string(), |choice| choice.image().0.to_string())
+        .map_or("none".to_string(), |choice| choice.image().1.to_string())
 }
 
-/// SPIR-V 1.4 that needs these features.
-#[derive(Debug, Clone)]
-struct Spirv(SpirvFeatures);
-
-impl Candidate for Spirv {
-    fn code(&self) -> ImageCode<'_> {
-        ImageCode::SpirV { version: Some(SpirvVersion { major: 1, minor: 4 }), needs: self.0 }
-    }
-
-    fn label(&self) -> &str {
-        "spirv64"
-    }
-}
-
-/// An image with no properties except the name of its target.
-#[derive(Debug, Clone)]
-struct Arch(&'static str);
-
-impl Candidate for Arch {
-    fn code(&self) -> ImageCode<'_> {
-        ImageCode::of_arch(OffloadArch::parse(self.0).unwrap(), false)
-    }
-
-    fn label(&self) -> &str {
-        self.0
-    }
+/// Returns SPIR-V 1.4 that needs these features.
+fn spirv_that_needs(needs: SpirvFeatures) -> Image<'static> {
+    let version = Some(SpirvVersion { major: 1, minor: 4 });
+    Image(ImageCode::SpirV { version, needs }, "spirv64")
 }
 
 #[test]
@@ -109,20 +90,20 @@ fn spirv() {
         ),
     ] {
         let device = DeviceInfo::parse(device).unwrap();
-        let found = judge(&Spirv(needs), &device);
+        let found = judge(&spirv_that_needs(needs), &device);
         let found = found.map_or_else(|refusal| refusal.to_string(), |fit| fit.to_string());
         assert_eq!(found, expected, "{device}");
     }
     // No other target would help, so there is no advice.
     let device = DeviceInfo::parse("spirv64:float64-@driver1.4").unwrap();
     assert_eq!(
-        select([Spirv(all)], &device).unwrap_err().to_string(),
+        select([spirv_that_needs(all)], &device).unwrap_err().to_string(),
         "no image for spirv64:float64- (SPIR-V up to 1.4)\n  \
          spirv64  uses double (capability Float64), which the device lacks"
     );
-    let machine_code = Arch("bmg_g21");
+    let machine_code = ImageCode::of_arch(OffloadArch::parse("bmg_g21").unwrap(), false);
     assert_eq!(
-        select([machine_code], &device).unwrap_err().to_string(),
+        select([Image(machine_code, "bmg_g21")], &device).unwrap_err().to_string(),
         "no image for spirv64:float64- (SPIR-V up to 1.4)\n  \
          bmg_g21  machine code for bmg_g21, but this device accepts only SPIR-V\n\
          to run on this device, add \"spirv64\" to the targets in build.rs"
@@ -133,7 +114,7 @@ fn spirv() {
 }
 
 #[test]
-fn amd() {
+fn the_best_image_is_chosen() {
     for (images, device, expected) in [
         ("gfx90a gfx942", "gfx942:sramecc+:xnack-", "gfx942"),
         ("gfx90a:xnack+ gfx90a:xnack-", "gfx90a:sramecc+:xnack-", "gfx90a:xnack-"),
@@ -163,14 +144,7 @@ fn amd() {
         // The processor is not in the table, but an image for exactly the device's target ID fits
         // anyway.
         ("gfx9999:foo+", "gfx9999:foo+", "gfx9999:foo+"),
-    ] {
-        assert_eq!(chosen(images, device), expected, "{images} for {device}");
-    }
-}
-
-#[test]
-fn nvidia() {
-    for (images, device, expected) in [
+        // NVIDIA.
         ("sm_80 sm_90", "sm_90", "sm_90"),
         ("sm_80 sm_90", "sm_89", "sm_80"),
         ("sm_80 sm_86 sm_89", "sm_89", "sm_89"),
@@ -229,6 +203,12 @@ fn nvidia() {
         // Images for a different vendor's GPUs do not fit.
         ("gfx90a", "sm_90", "none"),
         ("sm_90", "gfx90a", "none"),
+        // Of images that fit equally well, the newer PTX or the older code object is chosen.
+        ("compute_80@8.0 compute_80@7.0", "sm_90", "compute_80@8.0"),
+        ("compute_80@8.0 compute_80@7.0", "sm_90@driver11.4", "compute_80@7.0"),
+        ("gfx90a@6 gfx90a@5", "gfx90a", "gfx90a@5"),
+        ("gfx90a:xnack- gfx90a:sramecc+", "gfx90a:sramecc+:xnack-", "gfx90a:sramecc+"),
+        ("fiji gfx803", "gfx803", "fiji"),
     ] {
         assert_eq!(chosen(images, device), expected, "{images} for {device}");
     }
@@ -262,8 +242,8 @@ fn the_order_of_the_images_does_not_matter() {
                     chosen(&[*b, *a].join(" "), text),
                     "{a} {b} for {text}"
                 );
-                if let [Ok(fit), Ok(other)] = [a, b].map(|name| judge(&Named(name), &device)) {
-                    let [a, b] = [a, b].map(|name| Named(name));
+                if let [Ok(fit), Ok(other)] = [a, b].map(|name| judge(&named(name), &device)) {
+                    let [a, b] = [a, b].map(|name| named(name));
                     assert_ne!(
                         is_before((&a, &fit), (&b, &other)),
                         is_before((&b, &other), (&a, &fit)),
@@ -289,19 +269,6 @@ fn the_order_of_the_images_does_not_matter() {
 }
 
 #[test]
-fn of_images_that_fit_equally_well() {
-    for (images, device, expected) in [
-        ("compute_80@8.0 compute_80@7.0", "sm_90", "compute_80@8.0"),
-        ("compute_80@8.0 compute_80@7.0", "sm_90@driver11.4", "compute_80@7.0"),
-        ("gfx90a@6 gfx90a@5", "gfx90a", "gfx90a@5"),
-        ("gfx90a:xnack- gfx90a:sramecc+", "gfx90a:sramecc+:xnack-", "gfx90a:sramecc+"),
-        ("fiji gfx803", "gfx803", "fiji"),
-    ] {
-        assert_eq!(chosen(images, device), expected, "{images} for {device}");
-    }
-}
-
-#[test]
 #[cfg_attr(
     not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")),
     ignore = "names the images of this host: x86_64 Linux with glibc"
@@ -322,9 +289,8 @@ fn the_host_gets_its_own_image_only() {
 #[test]
 fn a_refusal_lists_every_image_with_its_reason() {
     let images =
-        ["gfx90a:xnack+", "gfx1100", "gfx11-generic@5", "sm_80", "compute_80@8.7"].map(Named);
-    let error =
-        select(images.clone(), &DeviceInfo::hip("gfx90a:sramecc+:xnack-").unwrap()).unwrap_err();
+        ["gfx90a:xnack+", "gfx1100", "gfx11-generic@5", "sm_80", "compute_80@8.7"].map(named);
+    let error = select(images, &DeviceInfo::hip("gfx90a:sramecc+:xnack-").unwrap()).unwrap_err();
     assert_eq!(error.refused().len(), images.len());
     assert_eq!(
         error.to_string(),
@@ -348,7 +314,7 @@ to run on this device, add \"gfx90a:xnack-\" to the targets in build.rs"
     ];
     assert_eq!(
         select(
-            images.map(Named),
+            images.map(named),
             &DeviceInfo::cuda(ComputeCapability { major: 7, minor: 5 }, 12040)
         )
         .unwrap_err()
@@ -380,16 +346,16 @@ to run on this device, add \"sm_75\" or \"compute_75\" to the targets in build.r
             ],
         ),
     ] {
-        let error = select(images.map(Named), &device).unwrap_err().to_string();
+        let error = select(images.map(named), &device).unwrap_err().to_string();
         assert!(reasons.iter().all(|reason| error.contains(reason)), "{error}");
     }
     // PTX for compute capability 12.0 needs a newer driver, so the advice names only `sm_120`.
     let device = DeviceInfo::cuda(ComputeCapability { major: 12, minor: 0 }, 12060);
-    let error = select([Named("compute_90@8.7")], &device).unwrap_err().to_string();
+    let error = select([named("compute_90@8.7")], &device).unwrap_err().to_string();
     assert!(error.ends_with("add \"sm_120\" to the targets in build.rs"), "{error}");
     // The image is for the processor's family, but runtimes accept generic targets only from code
     // object version 6 on.
-    let error = select([Named("gfx11-generic@5")], &DeviceInfo::hip("gfx1151").unwrap())
+    let error = select([named("gfx11-generic@5")], &DeviceInfo::hip("gfx1151").unwrap())
         .unwrap_err()
         .to_string();
     assert_eq!(
@@ -399,7 +365,7 @@ to run on this device, add \"sm_75\" or \"compute_75\" to the targets in build.r
     );
     // The image was built with the target `cpu` for a different kind of CPU, so the error does not
     // suggest adding `cpu`.
-    let error = select([Named("sparc-sun-solaris")], &DeviceInfo::cpu()).unwrap_err().to_string();
+    let error = select([named("sparc-sun-solaris")], &DeviceInfo::cpu()).unwrap_err().to_string();
     assert_eq!(error, "no image for the CPU\n  sparc-sun-solaris  made for sparc-sun-solaris");
 }
 
@@ -461,7 +427,7 @@ fn a_product_is_its_processor_in_no_known_mode() {
     assert_eq!(chosen("gfx942:xnack- gfx9-4-generic", "MI300X"), "gfx9-4-generic");
     assert_eq!(chosen("sm_80 sm_86 sm_90", "RTX 4090"), "sm_86");
     let error =
-        select([Named("gfx942:xnack-")], &DeviceInfo::parse("MI300X").unwrap()).unwrap_err();
+        select([named("gfx942:xnack-")], &DeviceInfo::parse("MI300X").unwrap()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "no image for Instinct MI300X (gfx942)\n  gfx942:xnack-  needs xnack-, but the device does not report xnack"
@@ -480,7 +446,7 @@ fn what_no_runtime_reports_is_no_device() {
     }
     // Numbers that no real driver reports must not cause a panic.
     let device = DeviceInfo::cuda(ComputeCapability { major: u32::MAX, minor: u32::MAX }, u32::MAX);
-    assert!(select([Named("sm_100f"), Named("sm_80")], &device).is_err());
+    assert!(select([named("sm_100f"), named("sm_80")], &device).is_err());
 }
 
 #[test]
@@ -491,7 +457,7 @@ fn no_advice_that_the_build_would_refuse() {
         ("gfx90a:xnack-", "gfx90a", None),
     ] {
         let error =
-            select([Named(image)], &DeviceInfo::hip(device).unwrap()).unwrap_err().to_string();
+            select([named(image)], &DeviceInfo::hip(device).unwrap()).unwrap_err().to_string();
         match advice {
             Some(target) => {
                 let [a, b] = [image, target].map(|id| TargetId::parse(id).unwrap());
@@ -515,8 +481,8 @@ fn a_fit_says_how_narrow_it_is() {
         ("gfx90a", "gfx90a", "made for this processor, in any mode"),
         ("gfx90a:xnack-", "gfx90a:xnack-", "made for this processor in this mode"),
     ] {
-        let choice = select([Named(image)], &DeviceInfo::parse(device).unwrap()).unwrap();
+        let choice = select([named(image)], &DeviceInfo::parse(device).unwrap()).unwrap();
         assert_eq!(choice.fit().to_string(), text);
-        assert_eq!(choice.into_image(), Named(image));
+        assert_eq!(choice.into_image(), named(image));
     }
 }

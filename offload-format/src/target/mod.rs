@@ -310,22 +310,7 @@ impl fmt::Display for OffloadArch<'_> {
 
 /// The target of one image, in canonical form: an [`OffloadArch`] that owns its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
-    text: String,
-    parts: Parts,
-}
-
-/// A parsed target without its text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Parts {
-    Amdgpu {
-        /// The length of the processor's name in bytes.
-        processor: usize,
-    },
-    Nvidia(NvidiaArch),
-    Intel(IntelArch),
-    Cpu,
-}
+pub struct Target(String);
 
 impl Target {
     /// Reads a target in any spelling, like [`OffloadArch::parse`].
@@ -333,52 +318,42 @@ impl Target {
     /// Returns an error only for malformed targets, because the compiler decides which ones exist.
     #[inline]
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        let arch = OffloadArch::parse(text)?;
-        let parts = match arch {
-            OffloadArch::Amdgpu(id) => Parts::Amdgpu { processor: id.primary_processor().len() },
-            OffloadArch::Nvidia(arch) => Parts::Nvidia(arch),
-            OffloadArch::Intel(arch) => Parts::Intel(arch),
-            OffloadArch::Cpu => Parts::Cpu,
-        };
-        Ok(Self { text: arch.to_canonical(), parts })
+        OffloadArch::parse(text).map(|arch| Self(arch.to_canonical()))
     }
 
     /// Returns the parsed parts, for a `match`.
+    #[inline]
     pub fn arch(&self) -> OffloadArch<'_> {
-        match self.parts {
-            Parts::Amdgpu { processor } => {
-                OffloadArch::Amdgpu(TargetId::split(&self.text, processor))
-            }
-            Parts::Nvidia(arch) => OffloadArch::Nvidia(arch),
-            Parts::Intel(arch) => OffloadArch::Intel(arch),
-            Parts::Cpu => OffloadArch::Cpu,
-        }
+        OffloadArch::parse(&self.0).expect("the canonical form of a target is a target")
     }
 
     /// Returns the vendor of the target's devices.
+    #[inline]
     pub fn vendor(&self) -> Vendor {
         self.arch().vendor()
     }
 
     /// Whether the target is a GPU.
+    #[inline]
     pub fn is_gpu(&self) -> bool {
         self.vendor().is_gpu()
     }
 
     /// Whether the image for the target is PTX.
+    #[inline]
     pub fn is_ptx(&self) -> bool {
         self.arch().is_ptx()
     }
 
     /// Returns the canonical name, such as `gfx906:sramecc-:xnack+`.
     pub fn as_str(&self) -> &str {
-        &self.text
+        &self.0
     }
 }
 
 impl fmt::Display for Target {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        f.write_str(&self.0)
     }
 }

@@ -1,7 +1,8 @@
 //! Reads the entries of a bundle of any form, compressed or not.
 
 use super::{Failure, FileType, verbose};
-use crate::files::{Buffer, Input, MEMORY_LIMIT, Output, PayloadSource, part};
+use crate::files::{Input, MEMORY_LIMIT, Output, PayloadSource, buffer, part};
+use memmap2::MmapMut;
 use offload_format::bundle::{self, Bundle, EntryTable};
 use offload_format::compressed::{CompressedBundle, Found, MAGIC};
 use offload_format::compression::Decompressor;
@@ -12,12 +13,6 @@ use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::time::Instant;
-
-/// The entries of a file, grouped by bundle. A file without a bundle has one empty group.
-#[derive(Debug)]
-pub(super) struct Contents<'a> {
-    pub(super) groups: Vec<Group<'a>>,
-}
 
 /// The entries of one bundle, and the carrier that holds their bytes.
 #[derive(Debug)]
@@ -34,7 +29,7 @@ pub(super) enum Carrier<'a> {
     /// Decompressed bytes.
     Memory(Vec<u8>),
     /// A large bundle, decompressed as a whole.
-    Buffer(Buffer),
+    Buffer(MmapMut),
     /// A compressed bundle; only its table has been decompressed.
     Stream(CompressedBundle<'a>),
 }
@@ -59,10 +54,8 @@ impl Carrier<'_> {
             return Ok(None);
         }
         let no_memory = |error: io::Error| Failure::of_file(from, &error);
-        let mut buffer = usize::try_from(size)
-            .map_err(io::Error::other)
-            .and_then(Buffer::new)
-            .map_err(no_memory)?;
+        let mut buffer =
+            usize::try_from(size).map_err(io::Error::other).and_then(buffer).map_err(no_memory)?;
         let failed = |error: Error| not_decompressed(from, &error);
         // The decompressor is dropped after this statement: only the buffer stays in memory.
         let read =
@@ -86,7 +79,7 @@ pub(super) struct Entry {
 /// offsets.
 #[derive(Debug)]
 pub(super) struct Copier<'a> {
-    carrier: &'a Carrier<'a>,
+    pub(super) carrier: &'a Carrier<'a>,
     /// The decompressor of a compressed bundle, and its position in the decompressed bytes.
     stream: Option<(Decompressor<'a>, u64)>,
 }
@@ -94,10 +87,6 @@ pub(super) struct Copier<'a> {
 impl<'a> Copier<'a> {
     pub(super) fn new(carrier: &'a Carrier<'a>) -> Self {
         Self { carrier, stream: None }
-    }
-
-    pub(super) fn carrier(&self) -> &'a Carrier<'a> {
-        self.carrier
     }
 
     /// Copies a range of the carrier's bytes to `output`; `from` and `to` are the paths of input
@@ -155,56 +144,52 @@ const WORTH_A_BUFFER: u64 = 4 << 20;
 /// How many bytes to decompress at a time.
 const BUFFER: usize = 1 << 20;
 
-impl<'a> Contents<'a> {
-    /// Returns the entries of a file. A file that is not a bundle has none. If `say` is set, prints
-    /// messages about decompression.
-    pub(super) fn read(
-        input: &'a Input,
-        path: &OsStr,
-        file_type: FileType,
-        say: bool,
-    ) -> Result<Self, Failure> {
-        let bytes = input.bytes();
-        let is_compressed = bytes.starts_with(&MAGIC);
-        // A file with fewer than 8 bytes cannot be a compressed bundle, so print nothing about it.
-        if say && !is_compressed && bytes.len() >= 8 {
-            verbose::uncompressed();
-        }
-        let is_whole = match file_type {
-            FileType::Text(_) => true,
-            FileType::Binary => false,
-            FileType::Object => ObjectBundle::parse(bytes).is_ok(),
-        };
-        if is_whole && !is_compressed {
-            let entries =
-                entries(bytes, file_type).map_err(|error| Failure::of_content(path, &error))?;
-            return Ok(Self { groups: vec![Group { carrier: Carrier::Input(input), entries }] });
-        }
-        let mut groups = Vec::new();
-        for found in Found::in_a_row(bytes, MEMORY_LIMIT) {
-            match found {
-                Ok((at, Found::Plain(bundle))) => {
-                    groups.push(Group {
-                        carrier: Carrier::Input(input),
-                        entries: binary(&bundle, at),
-                    });
-                }
-                Ok((_, Found::Compressed(bundle))) => {
-                    groups.push(compressed(bundle, path, file_type, say)?)
-                }
-                // The file, or the rest of it after the last bundle, is not a bundle.
-                Err(error) if error.kind() == ErrorKind::BadMagic => break,
-                Err(error) if is_compressed && groups.is_empty() => {
-                    return Err(not_decompressed(path, &error));
-                }
-                Err(error) => return Err(Failure::of_content(path, &error)),
-            }
-        }
-        if groups.is_empty() {
-            groups.push(Group { carrier: Carrier::Input(input), entries: Vec::new() });
-        }
-        Ok(Self { groups })
+/// Returns the entries of a file, grouped by bundle. A file without a bundle has one empty group.
+/// If
+/// `say` is set, prints messages about decompression.
+pub(super) fn read<'a>(
+    input: &'a Input,
+    path: &OsStr,
+    file_type: FileType,
+    say: bool,
+) -> Result<Vec<Group<'a>>, Failure> {
+    let bytes = input.bytes();
+    let is_compressed = bytes.starts_with(&MAGIC);
+    // A file with fewer than 8 bytes cannot be a compressed bundle, so print nothing about it.
+    if say && !is_compressed && bytes.len() >= 8 {
+        verbose::uncompressed();
     }
+    let is_whole = match file_type {
+        FileType::Text(_) => true,
+        FileType::Binary => false,
+        FileType::Object => ObjectBundle::parse(bytes).is_ok(),
+    };
+    if is_whole && !is_compressed {
+        let entries =
+            entries(bytes, file_type).map_err(|error| Failure::of_content(path, &error))?;
+        return Ok(vec![Group { carrier: Carrier::Input(input), entries }]);
+    }
+    let mut groups = Vec::new();
+    for found in Found::in_a_row(bytes, MEMORY_LIMIT) {
+        match found {
+            Ok((at, Found::Plain(bundle))) => {
+                groups.push(Group { carrier: Carrier::Input(input), entries: binary(&bundle, at) });
+            }
+            Ok((_, Found::Compressed(bundle))) => {
+                groups.push(compressed(bundle, path, file_type, say)?)
+            }
+            // The file, or the rest of it after the last bundle, is not a bundle.
+            Err(error) if error.kind() == ErrorKind::BadMagic => break,
+            Err(error) if is_compressed && groups.is_empty() => {
+                return Err(not_decompressed(path, &error));
+            }
+            Err(error) => return Err(Failure::of_content(path, &error)),
+        }
+    }
+    if groups.is_empty() {
+        groups.push(Group { carrier: Carrier::Input(input), entries: Vec::new() });
+    }
+    Ok(groups)
 }
 
 /// Returns the entries of a compressed bundle; decompresses only the table if that is enough.

@@ -1,6 +1,6 @@
 //! `-list`: prints the IDs of a bundle's entries.
 
-use super::contents::Contents;
+use super::contents;
 use super::settings::Settings;
 use super::{Failure, FileType, Options, open};
 use crate::files::{Input, MEMORY_LIMIT};
@@ -16,10 +16,10 @@ pub(super) fn list(options: &Options) -> Result<(), Failure> {
     let settings = Settings::read(options);
     let path = &options.inputs[0];
     let input = open(path)?;
-    let contents =
-        Contents::read(&input, path, FileType::parse(&options.file_type)?, settings.verbose)?;
+    let groups =
+        contents::read(&input, path, FileType::parse(&options.file_type)?, settings.verbose)?;
     let mut ids: Vec<String> =
-        contents.groups.into_iter().flat_map(|group| group.entries).map(|entry| entry.id).collect();
+        groups.into_iter().flat_map(|group| group.entries).map(|entry| entry.id).collect();
     if ids.is_empty() {
         ids = ids_inside(&input);
     }

@@ -129,35 +129,28 @@ impl Options {
             verbose: on("verbose"),
         };
         let work = match (on("list"), on("unbundle")) {
-            (true, unbundle) => options.check_list(unbundle).map(|()| Work::List)?,
-            (false, true) => options.check(true).map(|()| Work::Unbundle)?,
-            (false, false) => options.check(false).map(|()| Work::Bundle)?,
+            (true, _) => Work::List,
+            (false, true) => Work::Unbundle,
+            (false, false) => Work::Bundle,
         };
-        Ok((options, work))
+        options.check(work == Work::List, on("unbundle")).map(|()| (options, work))
     }
 
-    fn check_list(&self, unbundle: bool) -> Result<(), Failure> {
-        if unbundle {
-            return Err(Failure::new("-unbundle and -list cannot be used together"));
-        }
-        if self.inputs.len() != 1 {
-            return Err(Failure::new("only one input file supported for -list"));
-        }
-        if !self.outputs.is_empty() {
-            return Err(Failure::new("-outputs option is invalid for -list"));
-        }
-        if self.targets.is_empty() {
-            Ok(())
-        } else {
-            Err(Failure::new("-targets option is invalid for -list"))
-        }
-    }
-
-    fn check(&self, unbundle: bool) -> Result<(), Failure> {
+    fn check(&self, list: bool, unbundle: bool) -> Result<(), Failure> {
         let is_archive = self.file_type == file_type::ARCHIVE;
         let (inputs, outputs, targets) =
             (self.inputs.len(), self.outputs.len(), self.targets.len());
-        let message = if self.check_input_archive && !unbundle {
+        let message = if list && unbundle {
+            "-unbundle and -list cannot be used together"
+        } else if list && inputs != 1 {
+            "only one input file supported for -list"
+        } else if list && outputs != 0 {
+            "-outputs option is invalid for -list"
+        } else if list && targets != 0 {
+            "-targets option is invalid for -list"
+        } else if list {
+            return Ok(());
+        } else if self.check_input_archive && !unbundle {
             "-check-input-archive cannot be used while bundling"
         } else if self.check_input_archive && !is_archive {
             "-check-input-archive can only be used for unbundling archives (-type=a)"

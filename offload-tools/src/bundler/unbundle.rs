@@ -1,6 +1,6 @@
 //! The `-unbundle` option, except for archives.
 
-use super::contents::{Carrier, Contents, Copier, Entry, Group};
+use super::contents::{self, Carrier, Copier, Entry, Group};
 use super::options::Work;
 use super::settings::Settings;
 use super::{Failure, FileType, Options, objcopy, open, targets, write};
@@ -22,11 +22,11 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     let settings = Settings::read(options);
     let path = &options.inputs[0];
     let input = open(path)?;
-    let contents =
-        Contents::read(&input, path, FileType::parse(&options.file_type)?, settings.verbose)?;
+    let groups =
+        contents::read(&input, path, FileType::parse(&options.file_type)?, settings.verbose)?;
 
     let mut unserved: Vec<usize> = (0..requested.len()).collect();
-    for group in &contents.groups {
+    for group in &groups {
         let (found, problem) = find(options, group, &requested, &mut unserved);
         extract(options, group, found)?;
         problem.map_or(Ok(()), Err)?;
@@ -41,7 +41,7 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
         let is_own = nothing_found && requested[target].is_host();
         write(&options.outputs[target], |output| {
             if is_own {
-                copy_whole(options, &contents.groups[0].carrier, output, &options.outputs[target])
+                copy_whole(options, &groups[0].carrier, output, &options.outputs[target])
             } else {
                 Ok(())
             }
@@ -188,8 +188,7 @@ fn extract_one(
             objcopy::print_strip(options, from);
             return Ok(());
         }
-        let object =
-            copier.carrier().bytes().expect("only an object contains the host's code, too");
+        let object = copier.carrier.bytes().expect("only an object contains the host's code, too");
         let host =
             object_bundle::strip(object).map_err(|error| Failure::of_content(from, &error))?;
         output.copy(&PayloadSource::Bytes(&host)).map_err(|error| Failure::of_file(to, &error))

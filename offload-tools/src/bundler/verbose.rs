@@ -16,7 +16,7 @@ pub(super) fn compressed(options: &CompressOptions, compressed: &Compressed) {
     eprintln!("Compressed bundle format version: {version}");
     let (size, payload) = (compressed.size, compressed.payload.len() as u64);
     eprintln!("Total file size (including headers): {} bytes", grouped(compressed.total_size()));
-    eprintln!("Compression method used: {}", name(options.method));
+    eprintln!("Compression method used: {}", options.method);
     eprintln!("Compression level: {level}");
     eprintln!("Binary size before compression: {} bytes", grouped(size));
     eprintln!("Binary size after compression: {} bytes", grouped(payload));
@@ -34,7 +34,10 @@ pub(super) fn decompressed(compressed: &CompressedBundle<'_>, bundle: &[u8], too
     if let Some(total) = compressed.total_size {
         eprintln!("Total file size (from header): {} bytes", grouped(total));
     }
-    eprintln!("Decompression method: {}", compressed.method().map_or("unknown", name));
+    eprintln!(
+        "Decompression method: {}",
+        compressed.method().map_or("unknown".to_owned(), |it| it.to_string())
+    );
     eprintln!("Size before decompression: {} bytes", grouped(payload));
     eprintln!("Size after decompression: {} bytes", grouped(size));
     rates(size, payload);
@@ -47,13 +50,6 @@ pub(super) fn decompressed(compressed: &CompressedBundle<'_>, bundle: &[u8], too
 /// Prints that nothing had to be decompressed.
 pub(super) fn uncompressed() {
     eprintln!("Uncompressed bundle.");
-}
-
-fn name(method: Method) -> &'static str {
-    match method {
-        Method::Zlib => "zlib",
-        Method::Zstd => "zstd",
-    }
 }
 
 fn rates(size: u64, payload: u64) {

@@ -2,7 +2,6 @@
 
 use offload_pack::checks::Check;
 use std::ffi::OsString;
-use std::fmt;
 
 /// The text of `--help`.
 pub const HELP: &str = "\
@@ -44,7 +43,7 @@ pub enum Command {
 }
 
 /// The options and arguments of `cargo offload test`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked {
     /// The kinds of checks, without duplicates.
     pub checks: Vec<Check>,
@@ -63,34 +62,16 @@ pub struct Asked {
     pub program: Vec<OsString>,
 }
 
-/// The error for an invalid command line.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Wrong(String);
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 impl Command {
     /// Parses the arguments after `cargo offload`.
     ///
     /// Returns an error if an option of this program has a missing or invalid value.
-    pub fn parse(words: Vec<OsString>) -> Result<Self, Wrong> {
+    pub fn parse(words: Vec<OsString>) -> Result<Self, String> {
         let mut words = words.into_iter();
         if words.next().is_some_and(|command| command == "run") {
             return Ok(Self::Run(words.collect()));
         }
-        let mut asked = Asked {
-            checks: Vec::new(),
-            orders: 0,
-            lanes: Vec::new(),
-            seed: 1,
-            time_limit: 300,
-            cargo: Vec::new(),
-            program: Vec::new(),
-        };
+        let mut asked = Asked { seed: 1, time_limit: 300, ..Asked::default() };
         let mut kinds: Vec<String> = Vec::new();
         while let Some(word) = words.next() {
             if word == "--" {
@@ -108,9 +89,8 @@ impl Command {
                 continue;
             }
             let value = value.map(str::to_owned).or_else(|| words.next()?.into_string().ok());
-            let value = value.ok_or_else(|| Wrong(format!("{name} needs a value")))?;
-            let wrong =
-                |valid| Wrong(format!("invalid value '{value}' for {name}: expected {valid}"));
+            let value = value.ok_or_else(|| format!("{name} needs a value"))?;
+            let wrong = |valid| format!("invalid value '{value}' for {name}: expected {valid}");
             let count = || value.parse().ok().filter(|count| *count > 0);
             let least_1 = "a whole number of at least 1";
             match name {
@@ -139,13 +119,11 @@ impl Command {
 
 /// Returns the checks for these values of `--check`. Memory and undefined behaviour need only one
 /// run, because one image checks both.
-fn checks(kinds: &[String]) -> Result<Vec<Check>, Wrong> {
+fn checks(kinds: &[String]) -> Result<Vec<Check>, String> {
     let mut parts = Vec::new();
     for kind in kinds {
         let requested = Check::requested(kind).ok_or_else(|| {
-            Wrong(format!(
-                "invalid value '{kind}' for --check: expected memory, races, undefined, or all"
-            ))
+            format!("invalid value '{kind}' for --check: expected memory, races, undefined, or all")
         })?;
         parts.extend(requested.iter().flat_map(|check| check.parts()));
     }
@@ -163,7 +141,7 @@ fn checks(kinds: &[String]) -> Result<Vec<Check>, Wrong> {
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Result<Command, Wrong> {
+    fn parse(line: &str) -> Result<Command, String> {
         Command::parse(line.split_whitespace().map(OsString::from).collect())
     }
 
@@ -211,7 +189,7 @@ mod tests {
             ("test --lanes 64,48", "invalid value '64,48' for --lanes: expected 32, 64, or 32,64"),
             ("test --seed=x", "invalid value 'x' for --seed: expected a whole number"),
         ] {
-            assert_eq!(parse(line).unwrap_err().to_string(), message);
+            assert_eq!(parse(line).unwrap_err(), message);
         }
     }
 }

@@ -14,7 +14,6 @@
 
 use super::symbols;
 use offload_pack::checks::Order;
-use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -22,7 +21,7 @@ use std::path::{Path, PathBuf};
 /// The folder with the files of a pass.
 #[derive(Debug)]
 pub struct Log {
-    folder: PathBuf,
+    pub folder: PathBuf,
 }
 
 /// All entries in the files of a pass.
@@ -97,15 +96,6 @@ impl Log {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// Returns the log in `folder`, which belongs to the pass that started this runner.
-    pub fn of_runner(folder: &OsStr) -> Self {
-        Self { folder: folder.into() }
-    }
-
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     /// Returns the path of the file in which `offload_gpu::run` logs each launched kernel.
     pub fn kernels(&self) -> PathBuf {
         self.folder.join("kernels")
@@ -141,39 +131,7 @@ impl Log {
     pub fn read(&self) -> Result<Entries, String> {
         let mut entries = Entries::default();
         for line in self.lines("kernels") {
-            let words: Vec<&str> = line.split('\t').collect();
-            let launch = |process: &str, number: &str, image: &str, kernel: &str, thread: &str| {
-                Some(Launch {
-                    process: process.parse().ok()?,
-                    number: number.parse().ok()?,
-                    is_checked: image == "checked",
-                    kernel: kernel.to_owned(),
-                    thread: thread.to_owned(),
-                })
-            };
-            match *words {
-                ["launched", process, number, image, kernel, thread] => {
-                    entries.launched.extend(launch(process, number, image, kernel, thread))
-                }
-                ["found", process, number, findings, addresses] => {
-                    if let (Ok(process), Ok(number), Ok(findings)) =
-                        (process.parse(), number.parse(), findings.parse())
-                    {
-                        let address = |word: &str| {
-                            let (number, address) = word.split_once('=')?;
-                            Some((number.parse().ok()?, u64::from_str_radix(address, 16).ok()?))
-                        };
-                        let addresses = addresses.split(' ').filter_map(address).collect();
-                        entries.found.push(LaunchFindings { process, number, findings, addresses });
-                    }
-                }
-                ["endless", process, number, place] => {
-                    if let (Ok(process), Ok(number)) = (process.parse(), number.parse()) {
-                        entries.endless.push((process, number, place.to_owned()));
-                    }
-                }
-                _ => {}
-            }
+            let _ = entries.add(&line);
         }
         entries.programs =
             self.lines("programs").iter().filter_map(|line| Program::read(line)).collect();
@@ -205,6 +163,39 @@ impl Log {
     fn lines(&self, name: &str) -> Vec<String> {
         let bytes = fs::read(self.folder.join(name)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
+    }
+}
+
+impl Entries {
+    /// Adds the entry in a line of the file `kernels`. Returns `None` if the line is incomplete.
+    fn add(&mut self, line: &str) -> Option<()> {
+        let words: Vec<&str> = line.split('\t').collect();
+        match *words {
+            ["launched", process, number, image, kernel, thread] => self.launched.push(Launch {
+                process: process.parse().ok()?,
+                number: number.parse().ok()?,
+                is_checked: image == "checked",
+                kernel: kernel.to_owned(),
+                thread: thread.to_owned(),
+            }),
+            ["found", process, number, findings, addresses] => {
+                let address = |word: &str| {
+                    let (number, address) = word.split_once('=')?;
+                    Some((number.parse().ok()?, u64::from_str_radix(address, 16).ok()?))
+                };
+                self.found.push(LaunchFindings {
+                    process: process.parse().ok()?,
+                    number: number.parse().ok()?,
+                    findings: findings.parse().ok()?,
+                    addresses: addresses.split(' ').filter_map(address).collect(),
+                });
+            }
+            ["endless", process, number, place] => {
+                self.endless.push((process.parse().ok()?, number.parse().ok()?, place.to_owned()))
+            }
+            _ => {}
+        }
+        Some(())
     }
 }
 

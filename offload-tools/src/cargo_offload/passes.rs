@@ -222,7 +222,7 @@ pub fn run(
         .env(&folders.runner, runner)
         .env(checks::variables::TIME_LIMIT, asked.time_limit.to_string())
         .env(checks::variables::LOG, log.kernels())
-        .env(variables::LOG, log.folder());
+        .env(variables::LOG, &log.folder);
     // Respect the user's `OFFLOAD_DEVICE`. If it is not the CPU, the pass may check nothing, which
     // the summary reports.
     if env::var_os("OFFLOAD_DEVICE").is_none() {

@@ -18,7 +18,7 @@ use std::process::{self, Command, ExitCode, ExitStatus, Stdio};
 pub fn run(words: &[OsString]) -> Result<ExitCode, String> {
     let usage = "only Cargo may start this command; see 'cargo offload test --help'";
     let (program, arguments) = words.split_first().ok_or(usage)?;
-    let log = Log::of_runner(&env::var_os(variables::LOG).ok_or(usage)?);
+    let log = Log { folder: env::var_os(variables::LOG).ok_or(usage)?.into() };
     let program = Path::new(program);
     let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
     // A program that runs only once replaces this process and so keeps its process ID, which is
@@ -69,7 +69,7 @@ fn checked_image(program: &Path, check: Check) -> Result<Option<CheckedImage>, S
 /// Preloads the sanitizer into the program, but not into its child processes.
 fn put_before(image: &CheckedImage, log: &Log, command: &mut Command) {
     let mut libraries: Vec<PathBuf> = image.libraries.split(':').map(PathBuf::from).collect();
-    libraries.extend(for_one_process(log.folder()));
+    libraries.extend(for_one_process(&log.folder));
     preload(&libraries, command);
     let symbolizer = match &*image.symbolizer {
         "" => String::new(),

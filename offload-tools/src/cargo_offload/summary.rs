@@ -388,12 +388,9 @@ mod tests {
     fn a_shell_reads_the_command_that_repeats_a_finding() {
         let asked = Asked {
             checks: vec![Check::Memory],
-            orders: 0,
             lanes: vec![64],
-            seed: 1,
-            time_limit: 300,
             cargo: vec!["--features=a b".into()],
-            program: Vec::new(),
+            ..Asked::default()
         };
         let again = |number: usize| {
             let finding = Finding { process: 7, launches: vec![number], ..Finding::default() };

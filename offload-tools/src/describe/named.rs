@@ -12,15 +12,16 @@ use std::borrow::Cow;
 #[derive(Debug, Clone)]
 pub struct Named<'i> {
     /// The image; `None` if its file is closed.
-    image: Option<&'i Image<'i>>,
+    pub image: Option<&'i Image<'i>>,
     label: Cow<'i, str>,
     target_id: Option<Cow<'i, str>>,
     triple: Option<Cow<'i, str>>,
     ptx_version: Option<PtxVersion>,
-    header: Option<ImageHeader>,
-    /// The kind, as far as it is known without decompression.
-    known_kind: Option<ImageKind>,
-    needs: Needs,
+    pub header: Option<ImageHeader>,
+    /// The kind according to the image's bytes or its container, as far as it is known without
+    /// decompression.
+    pub known_kind: Option<ImageKind>,
+    pub needs: Needs,
 }
 
 impl<'i> Named<'i> {
@@ -58,28 +59,6 @@ impl<'i> Named<'i> {
             known_kind,
             needs: Needs { lacks, ..Needs::default() },
         }
-    }
-
-    pub fn with_needs(self, needs: Needs) -> Self {
-        Self { needs, ..self }
-    }
-
-    pub fn needs(&self) -> Needs {
-        self.needs
-    }
-
-    /// Returns the image; `None` if its file is closed.
-    pub fn image(&self) -> Option<&'i Image<'i>> {
-        self.image
-    }
-
-    pub fn header(&self) -> Option<ImageHeader> {
-        self.header
-    }
-
-    /// Returns the kind according to the image's bytes or its container.
-    pub fn known_kind(&self) -> Option<ImageKind> {
-        self.known_kind
     }
 
     /// Whether the image's container names a target.

@@ -4,7 +4,7 @@ use super::{Input, interrupt};
 use offload_format::layout::{Layout, Piece};
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -188,21 +188,11 @@ impl Output {
         for piece in layout.pieces() {
             match piece {
                 Piece::Bytes(bytes) => self.write_all(bytes)?,
-                Piece::Zeros(size) => self.zeros(*size)?,
+                Piece::Zeros(size) => drop(io::copy(&mut io::repeat(0).take(*size), self)?),
                 Piece::Payload { index, size } => {
                     self.copy(PayloadSource::checked(payloads, *index, *size))?;
                 }
             }
-        }
-        Ok(())
-    }
-
-    fn zeros(&mut self, mut size: u64) -> io::Result<()> {
-        let zeros = [0; 16 * 1024];
-        while size > 0 {
-            let step = size.min(zeros.len() as u64);
-            self.write_all(&zeros[..step as usize])?;
-            size -= step;
         }
         Ok(())
     }

@@ -25,31 +25,28 @@ use std::ffi::{OsStr, OsString};
 
 /// Splits a value at its commas. Returns one piece if there is no comma.
 pub(crate) fn split(text: &OsStr) -> Vec<OsString> {
-    let (mut pieces, mut rest) = (Vec::new(), text.to_owned());
-    while let Some((piece, after)) = split_once(&rest, b',') {
-        pieces.push(piece);
+    let (mut pieces, mut rest) = (Vec::new(), text);
+    while let Some((piece, after)) = split_once(rest, b',') {
+        pieces.push(piece.to_owned());
         rest = after;
     }
-    pieces.push(rest);
+    pieces.push(rest.to_owned());
     pieces
 }
 
 /// Splits an argument at the first `separator`, an ASCII character. An argument that is not UTF-8
 /// is split on Unix only.
-pub(crate) fn split_once(text: &OsStr, separator: u8) -> Option<(OsString, OsString)> {
+pub(crate) fn split_once(text: &OsStr, separator: u8) -> Option<(&OsStr, &OsStr)> {
     #[cfg(unix)]
     {
         use std::os::unix::ffi::OsStrExt;
         let bytes = text.as_bytes();
         let at = bytes.iter().position(|&byte| byte == separator)?;
-        Some((
-            OsStr::from_bytes(&bytes[..at]).to_owned(),
-            OsStr::from_bytes(&bytes[at + 1..]).to_owned(),
-        ))
+        Some((OsStr::from_bytes(&bytes[..at]), OsStr::from_bytes(&bytes[at + 1..])))
     }
     #[cfg(not(unix))]
     {
         let (before, after) = text.to_str()?.split_once(char::from(separator))?;
-        Some((before.into(), after.into()))
+        Some((before.as_ref(), after.as_ref()))
     }
 }

@@ -114,10 +114,10 @@ impl Run<'_> {
                 options_end = true;
                 continue;
             }
-            let (name, value) = parts(&text);
+            let (name, value) = parts(text);
             match self.grammar.find(&name) {
                 Some(option) => self.option(option, value, &mut arguments)?,
-                None => self.group(&argument, &text, &mut arguments)?,
+                None => self.group(&argument, text, &mut arguments)?,
             }
         }
         Ok(())
@@ -256,19 +256,19 @@ impl Run<'_> {
 /// Splits an option into name and value.
 fn parts(text: &OsStr) -> (Cow<'_, str>, Option<OsString>) {
     match split_once(text, b'=') {
-        Some((name, value)) => (name.to_string_lossy().into_owned().into(), Some(value)),
+        Some((name, value)) => (name.to_string_lossy(), Some(value.to_owned())),
         None => (text.to_string_lossy(), None),
     }
 }
 
 /// Returns the text after an option's dashes. Returns an empty text for the `--` that ends the
 /// options, and `None` if the argument is not an option.
-fn option_text(argument: &OsStr) -> Option<OsString> {
+fn option_text(argument: &OsStr) -> Option<&OsStr> {
     let (before, rest) = split_once(argument, b'-')?;
     if !before.is_empty() || rest.is_empty() {
         return None;
     }
-    match split_once(&rest, b'-') {
+    match split_once(rest, b'-') {
         Some((before, rest)) if before.is_empty() => Some(rest),
         _ => Some(rest),
     }

@@ -5,9 +5,10 @@ use super::{bundle, completions, doctor, extract, ls, out, pack, reach, select, 
 use crate::cargo_offload;
 use crate::files::Input;
 use clap::builder::Styles;
-use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
 use offload_format::inventory::Inventory;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsString;
 use std::io::Write;
@@ -36,30 +37,14 @@ pub struct Cli {
 
 #[derive(Debug, clap::Args)]
 struct Global {
-    /// When to use colour
-    #[arg(
-        long,
-        global = true,
-        value_name = "WHEN",
-        default_value = "auto",
-        hide_possible_values = true
-    )]
-    #[arg(
-        help = "When to use colour: auto, always, never [default: auto]",
-        hide_default_value = true
-    )]
-    color: Color,
+    /// When to use colour: auto, always, never [default: auto]
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(hide_possible_values = true, hide_default_value = true)]
+    color: ColorChoice,
 
     /// Maximum size to decompress at once, or to unpack from an archive: 512M, 4G
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
     max_size: Option<u64>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Color {
-    Auto,
-    Always,
-    Never,
 }
 
 #[derive(Debug, Subcommand)]
@@ -101,7 +86,7 @@ pub struct Context {
     /// Whether `max_size` comes from the command line.
     pub is_max_size_given: bool,
     /// The files that could not be read completely, as messages name them.
-    pub unread: RefCell<Vec<String>>,
+    pub unread: RefCell<BTreeSet<String>>,
 }
 
 /// The maximum number of bytes to decompress at once without `--max-size`. This is more than any
@@ -142,10 +127,7 @@ impl Context {
 
     /// Records that a file could not be read completely.
     pub fn add_unread(&self, file: &str) {
-        let mut unread = self.unread.borrow_mut();
-        if !unread.iter().any(|known| known == file) {
-            unread.push(file.to_owned());
-        }
+        self.unread.borrow_mut().insert(file.to_owned());
     }
 }
 
@@ -163,9 +145,9 @@ pub fn main() -> ExitCode {
     }
     let cli = Cli::parse_from(words);
     match cli.global.color {
-        Color::Auto => {}
-        Color::Always => anstream::ColorChoice::Always.write_global(),
-        Color::Never => anstream::ColorChoice::Never.write_global(),
+        ColorChoice::Auto => {}
+        ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
+        ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
     }
     match cli.run() {
         Ok(status) => status,

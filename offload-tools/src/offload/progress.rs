@@ -4,18 +4,13 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A progress bar for work on a known number of bytes. Shows nothing in the first second, or if
 /// standard error is not a terminal. Commands that print to the same terminal while they work do
 /// not need a progress bar.
 #[derive(Debug)]
-pub struct Progress {
-    bar: ProgressBar,
-    begun: Instant,
-    what: &'static str,
-    total: u64,
-}
+pub struct Progress(ProgressBar);
 
 /// The delay before a bar is shown.
 const QUIET: Duration = Duration::from_secs(1);
@@ -25,38 +20,26 @@ impl Progress {
     /// work, such as `reading images`.
     pub fn new(what: &'static str, sizes: impl Iterator<Item = u64>) -> Self {
         let total = sizes.fold(0, u64::saturating_add);
-        Self { bar: ProgressBar::hidden(), begun: Instant::now(), what, total }
+        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+        let style = "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes} {eta}";
+        let style = ProgressStyle::with_template(style).expect("the template is valid");
+        Self(bar.with_style(style).with_message(what))
     }
 
     /// Adds finished bytes.
     pub fn add(&mut self, bytes: u64) {
-        if self.bar.length().is_none()
-            && self.begun.elapsed() >= QUIET
-            && std::io::stderr().is_terminal()
-        {
-            self.show();
+        let is_due = self.0.is_hidden() && self.0.elapsed() >= QUIET;
+        if is_due && std::io::stderr().is_terminal() {
+            self.0.set_draw_target(ProgressDrawTarget::stderr());
         }
-        self.bar.inc(bytes);
-    }
-
-    fn show(&mut self) {
-        let done = self.bar.position();
-        let bar = ProgressBar::with_draw_target(Some(self.total), ProgressDrawTarget::stderr());
-        self.bar =
-            bar.with_elapsed(self.begun.elapsed()).with_position(done).with_message(self.what);
-        let style = ProgressStyle::with_template(
-            "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes} {eta}",
-        );
-        if let Ok(style) = style {
-            self.bar.set_style(style);
-        }
+        self.0.inc(bytes);
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
         // Remove the bar, but no other output.
-        self.bar.finish_and_clear();
+        self.0.finish_and_clear();
     }
 }
 

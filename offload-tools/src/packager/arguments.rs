@@ -15,13 +15,13 @@ impl Arguments {
     pub(super) fn parse(text: &OsStr) -> Self {
         let mut all: Vec<(OsString, OsString)> = Vec::new();
         for piece in split(text) {
-            let (key, value) = split_once(&piece, b'=').unwrap_or_else(|| (piece, OsString::new()));
+            let (key, value) = split_once(&piece, b'=').unwrap_or((&piece, OsStr::new("")));
             match all.iter_mut().find(|(found, _)| *found == key) {
                 Some((_, joined)) => {
                     joined.push(",");
                     joined.push(value);
                 }
-                None => all.push((key, value)),
+                None => all.push((key.to_owned(), value.to_owned())),
             }
         }
         Self(all)

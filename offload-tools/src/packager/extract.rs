@@ -80,20 +80,11 @@ const MOST_IMAGES: usize = 1 << 16;
 /// Returns an error if a nested binary is malformed, if there are too many images, or if the
 /// nesting is too deep.
 fn expanded(path: &Path, images: Vec<Found>) -> Result<Vec<Found>, String> {
-    let (mut all, mut left) = (Vec::new(), MOST_IMAGES);
-    add_expanded(path, images, DEPTH, &mut left, &mut all)?;
-    Ok(all)
-}
-
-fn add_expanded(
-    path: &Path,
-    images: Vec<Found>,
-    depth: u32,
-    left: &mut usize,
-    all: &mut Vec<Found>,
-) -> Result<(), String> {
-    for image in images {
-        *left = left.checked_sub(1).ok_or_else(|| {
+    let mut all = Vec::new();
+    let mut open: Vec<(Found, u32)> = images.into_iter().rev().map(|it| (it, DEPTH)).collect();
+    let mut left = MOST_IMAGES;
+    while let Some((image, depth)) = open.pop() {
+        left = left.checked_sub(1).ok_or_else(|| {
             format!("'{}' contains more images than the limit of {MOST_IMAGES}", path.display())
         })?;
         match image.inner(path) {
@@ -104,10 +95,10 @@ fn add_expanded(
                     path.display()
                 ));
             }
-            Some(inner) => add_expanded(path, inner?, depth - 1, left, all)?,
+            Some(inner) => open.extend(inner?.into_iter().rev().map(|it| (it, depth - 1))),
         }
     }
-    Ok(())
+    Ok(all)
 }
 
 /// Whether an image has all requested values. A missing key counts as an empty value.

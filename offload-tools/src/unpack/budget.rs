@@ -97,15 +97,8 @@ fn no_file(error: &io::Error) -> io::Error {
 /// A reader whose bytes count towards the limit of a [`Budget`]; created by [`Budget::limited`].
 #[derive(Debug)]
 pub(super) struct Limited<'r, R> {
-    budget: &'r Budget,
+    pub(super) budget: &'r Budget,
     inner: R,
-}
-
-impl<'r, R> Limited<'r, R> {
-    /// Returns the [`Budget`] of the bytes.
-    pub(super) fn budget(&self) -> &'r Budget {
-        self.budget
-    }
 }
 
 impl<R: Read> Read for Limited<'_, R> {

@@ -11,14 +11,6 @@ pub(super) enum Codec {
     Zstd,
 }
 
-/// The names of files with this compression.
-pub(super) struct Names {
-    pub(super) extension: &'static str,
-    pub(super) description: &'static str,
-    pub(super) tar: &'static str,
-    pub(super) tar_description: &'static str,
-}
-
 /// The maximum memory for xz's window, in KiB. `xz -9` needs 64 MiB; without a limit, a malformed
 /// file could request 4 GiB.
 const XZ_MEMORY: u32 = 512 * 1024;
@@ -38,45 +30,32 @@ impl Codec {
         starts.into_iter().find(|(start, _)| bytes.starts_with(start)).map(|(_, codec)| codec)
     }
 
-    pub(super) fn names(self) -> Names {
+    /// Returns the name of the compression, and the extension of compressed files.
+    pub(super) fn names(self) -> (&'static str, &'static str) {
         match self {
-            Codec::Gzip => Names {
-                extension: "gz",
-                description: "gzip-compressed file",
-                tar: "tar.gz",
-                tar_description: "gzip-compressed tar archive",
-            },
-            Codec::Xz => Names {
-                extension: "xz",
-                description: "xz-compressed file",
-                tar: "tar.xz",
-                tar_description: "xz-compressed tar archive",
-            },
-            Codec::Zstd => Names {
-                extension: "zst",
-                description: "zstd-compressed file",
-                tar: "tar.zst",
-                tar_description: "zstd-compressed tar archive",
-            },
+            Codec::Gzip => ("gzip", "gz"),
+            Codec::Xz => ("xz", "xz"),
+            Codec::Zstd => ("zstd", "zst"),
         }
     }
 
     /// Returns a reader that decompresses the bytes.
-    pub(super) fn reader<'a>(self, bytes: &'a [u8]) -> io::Result<Box<dyn Read + 'a>> {
-        Ok(match self {
+    pub(super) fn reader<'a>(self, bytes: &'a [u8]) -> Box<dyn Read + 'a> {
+        match self {
             Codec::Gzip => Box::new(Gzip(GzDecoder::new(bytes))),
             Codec::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(bytes, true, XZ_MEMORY)),
-            Codec::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(bytes)?),
-        })
+            Codec::Zstd => {
+                let decoder = zstd::stream::read::Decoder::with_buffer(bytes);
+                Box::new(decoder.expect("there is memory for a decoder"))
+            }
+        }
     }
 
     /// Returns the first `size` decompressed bytes, or fewer if the data ends or is damaged.
     pub(super) fn start(self, bytes: &[u8], size: usize) -> Vec<u8> {
         let mut start = Vec::new();
-        if let Ok(reader) = self.reader(bytes) {
-            // Keep the bytes before an error.
-            let _ = reader.take(size as u64).read_to_end(&mut start);
-        }
+        // Keep the bytes before an error.
+        let _ = self.reader(bytes).take(size as u64).read_to_end(&mut start);
         start
     }
 }

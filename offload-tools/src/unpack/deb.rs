@@ -20,10 +20,7 @@ pub(super) fn walk<E>(bytes: &[u8], budget: &Budget, visit: &mut Visit<'_, E>) -
         );
     };
     match Codec::of(data) {
-        Some(codec) => match codec.reader(data) {
-            Ok(reader) => tar::walk(&mut budget.limited(reader), true, visit),
-            Err(error) => problem(super::cannot_unpack(&error)),
-        },
+        Some(codec) => tar::walk(&mut budget.limited(codec.reader(data)), true, visit),
         None if tar::is_start(data) || data.is_empty() => {
             tar::walk(&mut budget.limited(data), false, visit)
         }

@@ -102,24 +102,24 @@ impl<'a> Archive<'a> {
     }
 
     /// Returns the kind's name in JSON: `zip`, `deb`, `tar`, `tar.gz`, `gz`.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> String {
         match self.form {
-            Form::Zip => "zip",
-            Form::Deb => "deb",
-            Form::Tar => "tar",
-            Form::CompressedTar(codec) => codec.names().tar,
-            Form::Compressed(codec) => codec.names().extension,
+            Form::Zip => "zip".to_owned(),
+            Form::Deb => "deb".to_owned(),
+            Form::Tar => "tar".to_owned(),
+            Form::CompressedTar(codec) => format!("tar.{}", codec.names().1),
+            Form::Compressed(codec) => codec.names().1.to_owned(),
         }
     }
 
     /// Returns the kind's name for messages, such as `zip archive`.
-    pub fn description(&self) -> &'static str {
+    pub fn description(&self) -> String {
         match self.form {
-            Form::Zip => "zip archive",
-            Form::Deb => "Debian package",
-            Form::Tar => "tar archive",
-            Form::CompressedTar(codec) => codec.names().tar_description,
-            Form::Compressed(codec) => codec.names().description,
+            Form::Zip => "zip archive".to_owned(),
+            Form::Deb => "Debian package".to_owned(),
+            Form::Tar => "tar archive".to_owned(),
+            Form::CompressedTar(codec) => format!("{}-compressed tar archive", codec.names().0),
+            Form::Compressed(codec) => format!("{}-compressed file", codec.names().0),
         }
     }
 
@@ -139,14 +139,8 @@ impl<'a> Archive<'a> {
         let budget = Budget::new(limit);
         let mut visit = |found: Found<'_>| match &found {
             Found::File(member) if self.form == Form::Zip && is_part_of_conda(member) => {
-                match Codec::Zstd.reader(member.content.bytes()) {
-                    Ok(reader) => tar::walk(&mut budget.limited(reader), true, &mut |inner| {
-                        checked(inner, visit)
-                    }),
-                    Err(error) => {
-                        visit(Found::Problem { name: member.name, text: error.to_string() })
-                    }
-                }
+                let reader = Codec::Zstd.reader(member.content.bytes());
+                tar::walk(&mut budget.limited(reader), true, &mut |inner| checked(inner, visit))
             }
             _ => checked(found, visit),
         };
@@ -154,16 +148,12 @@ impl<'a> Archive<'a> {
             Form::Zip => zip::walk(self.bytes, path, &budget, &mut visit),
             Form::Deb => deb::walk(self.bytes, &budget, &mut visit),
             Form::Tar => tar::walk(&mut budget.limited(self.bytes), false, &mut visit),
-            Form::CompressedTar(codec) => match codec.reader(self.bytes) {
-                Ok(reader) => tar::walk(&mut budget.limited(reader), true, &mut visit),
-                Err(error) => visit(Found::Problem { name: b"", text: error.to_string() }),
-            },
+            Form::CompressedTar(codec) => {
+                tar::walk(&mut budget.limited(codec.reader(self.bytes)), true, &mut visit)
+            }
             Form::Compressed(codec) => {
                 let name = path.file_stem().unwrap_or_default().as_encoded_bytes();
-                let content = codec
-                    .reader(self.bytes)
-                    .and_then(|reader| budget.keep(budget.limited(reader), 0));
-                visit(match content {
+                visit(match budget.keep(budget.limited(codec.reader(self.bytes)), 0) {
                     Ok(content) => {
                         Found::File(Member { name, content, stored: Some(self.bytes.len() as u64) })
                     }

@@ -1,6 +1,6 @@
 //! Reads the members of tar archives.
 
-use super::budget::{Budget, Limited};
+use super::budget::Limited;
 use super::name::Names;
 use super::{Found, Member, Visit, cannot_unpack};
 use std::io::{self, Read};
@@ -119,24 +119,18 @@ fn end<E>(input: &mut impl Read, is_packed: bool, visit: &mut Visit<'_, E>) -> R
 
 /// Returns the next header; `None` at the end.
 fn block(input: &mut impl Read) -> io::Result<Option<[u8; BLOCK]>> {
-    let mut block = [0; BLOCK];
-    let mut filled = 0;
-    while filled < BLOCK {
-        match input.read(&mut block[filled..]) {
-            // Some programs write no zero blocks at the end, or only a part of one block.
-            Ok(0) if block[..filled].iter().all(|byte| *byte == 0) => return Ok(None),
-            Ok(0) => return Err(cut_short()),
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+    let mut block = Vec::with_capacity(BLOCK);
+    input.take(BLOCK as u64).read_to_end(&mut block)?;
+    // Some programs write no zero blocks at the end, or only a part of one block.
+    if block.iter().all(|byte| *byte == 0) {
+        return Ok(None);
     }
-    Ok((block != [0; BLOCK]).then_some(block))
+    block.try_into().map(Some).map_err(|_| cut_short())
 }
 
 /// Reads and keeps a file of this size, and skips its padding.
 fn keep<R: Read>(input: &mut Limited<'_, R>, size: u64) -> io::Result<crate::files::Input> {
-    let budget: &Budget = input.budget();
+    let budget = input.budget;
     if budget.is_too_small_for(size) {
         return Err(io::Error::other(budget.refusal()));
     }

@@ -232,10 +232,8 @@ pub(super) fn walk<E>(
         let content = match decoder(entry, &found) {
             Err(text) => Err(text),
             Ok(_) if budget.is_too_small_for(size) => Err(budget.refusal().to_string()),
-            Ok(decoder) => decoder
-                .and_then(|decoder| {
-                    budget.keep(found.verifying_reader(budget.limited(decoder)), size)
-                })
+            Ok(decoder) => budget
+                .keep(found.verifying_reader(budget.limited(decoder)), size)
                 .map_err(|error| damaged(&error)),
         };
         visit(match content {
@@ -252,19 +250,16 @@ fn cannot_list(error: &rawzip::Error) -> String {
     format!("its central directory cannot be read: {error}")
 }
 
-/// The decoder of a member, or the error from starting it.
-type Decoder<'a> = io::Result<Box<dyn Read + 'a>>;
-
 /// Returns the decoder of a member, or an error message if the member is encrypted or its
 /// compression is not supported.
-fn decoder<'a>(entry: &Entry<'_>, found: &ZipSliceEntry<'a>) -> Result<Decoder<'a>, String> {
+fn decoder<'a>(entry: &Entry<'_>, found: &ZipSliceEntry<'a>) -> Result<Box<dyn Read + 'a>, String> {
     if entry.is_encrypted {
         return Err("is encrypted, so it cannot be unpacked".to_owned());
     }
     let data = found.data();
     match entry.facts.0 {
-        CompressionMethod::STORE => Ok(Ok(Box::new(data))),
-        CompressionMethod::DEFLATE => Ok(Ok(Box::new(flate2::bufread::DeflateDecoder::new(data)))),
+        CompressionMethod::STORE => Ok(Box::new(data)),
+        CompressionMethod::DEFLATE => Ok(Box::new(flate2::bufread::DeflateDecoder::new(data))),
         CompressionMethod::ZSTD => Ok(Codec::Zstd.reader(data)),
         CompressionMethod::XZ => Ok(Codec::Xz.reader(data)),
         other => {

@@ -48,7 +48,7 @@ impl<'a> Needed<'a> {
 
     /// Returns the first source that is compiled with these headers.
     fn with_headers(&self, headers: Headers) -> Option<&'a PlannedSource> {
-        let has = |source: &&&PlannedSource| matches!(source.recipe(self.target), Some(Recipe::Offload(_, of_source)) if of_source == headers);
+        let has = |source: &&&PlannedSource| matches!(source.recipe(self.target), Some(Recipe::Offload(of_source)) if of_source == headers);
         self.sources.iter().find(has).copied()
     }
 }

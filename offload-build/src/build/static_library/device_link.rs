@@ -10,7 +10,7 @@ use crate::compile::relocatable_flag;
 use crate::plan::PlannedModule;
 use crate::request::Compiler;
 use crate::targets::Target;
-use crate::toolchain::compilers::{Clang, Nvcc};
+use crate::toolchain::compilers::Clang;
 use crate::toolchain::exec::{NvccFlags, gpu_option};
 use crate::toolchain::{ContentHash, Error};
 use offload_format::target::Vendor;
@@ -18,15 +18,6 @@ use std::path::{Path, PathBuf};
 
 /// The first version of clang whose `clang-linker-wrapper` links with `-r`.
 const FIRST_CLANG: u32 = 19;
-
-/// The linker for the device code in one library's objects.
-pub(super) struct DeviceLinker<'a> {
-    pub(super) run: &'a Run<'a>,
-    pub(super) modules: &'a [&'a PlannedModule],
-    /// The union of all modules' targets.
-    pub(super) targets: &'a [Target],
-    pub(super) vendor: Vendor,
-}
 
 /// Checks that no flag adds unlisted targets or requests relocatable device code. On its own, such
 /// a flag would not make the build link this code.
@@ -108,52 +99,47 @@ fn clang<'a>(run: &'a Run<'_>, vendor: Vendor) -> Result<&'a Clang, NotMade> {
     own.map_or_else(|| run.clang(), Ok)
 }
 
-impl DeviceLinker<'_> {
-    /// Links the device code in the sources' objects, and returns the objects for the library.
-    #[inline]
-    pub(super) fn link(
-        &self,
-        objects: Vec<(PathBuf, ContentHash)>,
-    ) -> Result<Vec<(PathBuf, ContentHash)>, Error> {
-        let run = self.run;
-        let file_name = objects::file_name(self.targets);
-        let (mut lists_differ, mut is_debugged, mut sources) = (false, false, Vec::new());
-        for module in self.modules {
-            lists_differ |= module.targets.len() < self.targets.len();
-            let debug = module.sources[0].options.debug.or(module.options.debug);
-            is_debugged |= debug == Some(true);
-            for source in &module.sources {
-                sources.push(run.cargo.portable(&source.path.to_string_lossy()));
-            }
-        }
-        let link = DeviceLink {
-            targets: self.targets,
-            lists_differ,
-            objects: &objects,
-            file_name: &file_name,
-            options: &run.request.options,
-            is_debugged,
-            output: run.output,
-            cargo: run.cargo,
-        };
-        // A toolkit is needed only to link CUDA's device code.
-        let toolkit = (self.vendor == Vendor::Nvidia).then(|| self.toolkit());
-        if let Some(nvcc) = toolkit.filter(|_| is_by_nvcc(self.modules[0], self.vendor)) {
-            let ccbin = run.tools.ccbin(&run.cargo.target).expect("nvcc has compiled with it");
-            let name = |object: &Path| name_images(object, &sources.join(" "));
-            let mut linked = LibraryFile::new(link.by_nvcc(nvcc, &ccbin));
-            objects::make(run, vec![&mut linked], &name)?;
-            let mut all = objects;
-            all.push(linked.done());
-            return Ok(all);
-        }
-        let clang = clang(run, self.vendor)?;
-        let mut linked = LibraryFile::new(link.by_clang(clang, toolkit));
-        objects::make(run, vec![&mut linked], &retain_entries)?;
-        Ok(vec![linked.done()])
+/// Links the device code in the sources' objects, and returns the objects for the library.
+/// `targets` is the union of all modules' targets.
+#[inline]
+pub(super) fn link(
+    run: &Run<'_>,
+    modules: &[&PlannedModule],
+    targets: &[Target],
+    vendor: Vendor,
+    objects: Vec<(PathBuf, ContentHash)>,
+) -> Result<Vec<(PathBuf, ContentHash)>, Error> {
+    let file_name = objects::file_name(targets);
+    let is_debugged = |module: &&PlannedModule| {
+        module.sources[0].options.debug.or(module.options.debug) == Some(true)
+    };
+    let link = DeviceLink {
+        targets,
+        lists_differ: modules.iter().any(|module| module.targets.len() < targets.len()),
+        objects: &objects,
+        file_name: &file_name,
+        options: &run.request.options,
+        is_debugged: modules.iter().any(is_debugged),
+        output: run.output,
+        cargo: run.cargo,
+    };
+    // A toolkit is needed only to link CUDA's device code.
+    let toolkit = (vendor == Vendor::Nvidia)
+        .then(|| run.tools.used_nvcc().expect("the objects were compiled with its headers"));
+    if let Some(nvcc) = toolkit.filter(|_| is_by_nvcc(modules[0], vendor)) {
+        let ccbin = run.tools.ccbin(&run.cargo.target).expect("nvcc has compiled with it");
+        let sources = modules.iter().flat_map(|module| &module.sources);
+        let sources: Vec<String> =
+            sources.map(|it| run.cargo.portable(&it.path.to_string_lossy())).collect();
+        let name = |object: &Path| name_images(object, &sources.join(" "));
+        let mut linked = LibraryFile::new(link.by_nvcc(nvcc, &ccbin));
+        objects::make(run, vec![&mut linked], &name)?;
+        let mut all = objects;
+        all.push(linked.done());
+        return Ok(all);
     }
-
-    fn toolkit(&self) -> &Nvcc {
-        self.run.tools.used_nvcc().expect("the objects were compiled with its headers")
-    }
+    let clang = clang(run, vendor)?;
+    let mut linked = LibraryFile::new(link.by_clang(clang, toolkit));
+    objects::make(run, vec![&mut linked], &retain_entries)?;
+    Ok(vec![linked.done()])
 }

@@ -5,9 +5,8 @@ use super::StaticLibrary;
 use crate::build::run::Run;
 use crate::request::Request;
 use crate::toolchain::compilers::{Nvcc, library_folders};
-use crate::toolchain::{Cargo, Error};
+use crate::toolchain::{Cargo, Error, files};
 use offload_format::target::Vendor;
-use std::fs;
 use std::path::PathBuf;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,18 +126,12 @@ impl LinkLines {
 fn shared_runtime(folders: &[PathBuf]) -> String {
     let has = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
     if !has("libcudart.so") && !has("cudart.lib") {
-        let mut first: Option<String> = None;
+        let mut names = Vec::new();
         for folder in folders {
-            let Ok(files) = fs::read_dir(folder) else { continue };
-            for file in files.flatten() {
-                let Ok(name) = file.file_name().into_string() else { continue };
-                let is_first = first.as_ref().is_none_or(|first| name < *first);
-                if name.starts_with("libcudart.so.") && is_first {
-                    first = Some(name);
-                }
-            }
+            names.extend(files::entries(folder));
         }
-        if let Some(name) = first {
+        names.retain(|name| name.starts_with("libcudart.so."));
+        if let Some(name) = names.iter().min() {
             return format!("dylib:+verbatim={name}");
         }
     }

@@ -14,7 +14,6 @@ mod link;
 mod objects;
 mod retain;
 
-use self::device_link::DeviceLinker;
 use self::link::{Cudart, LinkLines};
 use super::missing_tool::{self, NotMade};
 use super::prebuilt::PrebuiltUse;
@@ -188,8 +187,7 @@ pub(crate) fn make(run: &Run<'_>, modules: &[PlannedModule]) -> Result<StaticLib
     }
     let mut objects = objects::make_all(run, vendor, jobs)?;
     if run.request.device_link {
-        objects =
-            DeviceLinker { run, modules: &modules, targets: &targets, vendor }.link(objects)?;
+        objects = device_link::link(run, &modules, &targets, vendor, objects)?;
     }
     let path = write_archive(run, &objects)?;
     let link = LinkLines::of(run, vendor, cudart);

@@ -18,7 +18,7 @@ use crate::output::{image_file_name, write_if_changed, write_layout};
 use crate::pack::image::Image;
 use crate::pack::layout;
 use crate::plan::PlannedModule;
-use crate::request::{Dialect, Recipe};
+use crate::request::Recipe;
 use crate::targets::Target;
 use crate::toolchain::compilers::{Clang, Nvcc, Rocm};
 use crate::toolchain::{ContentHash, Error, ErrorKind, Seen};
@@ -29,7 +29,6 @@ use std::path::{Path, PathBuf};
 use std::slice;
 
 /// A file of a static library: an object, or device code that goes into an object.
-#[derive(Debug)]
 pub(super) struct LibraryFile {
     compilation: Compilation,
     /// The hash of the file's bytes, once it exists.
@@ -54,7 +53,6 @@ impl LibraryFile {
 }
 
 /// The job that builds the object of one source.
-#[derive(Debug)]
 pub(super) struct ObjectJob<'a> {
     module: &'a PlannedModule,
     /// The device code for each target, if each target is compiled separately.
@@ -93,7 +91,7 @@ pub(super) fn plan<'a>(
     if run.request.device_link {
         let sdk = compiler.sdk(run, &module.targets)?;
         let compilations = run.compilations_for(module, &module.targets, &all, &sdk);
-        let compilation = compilations.relocatable_object(compiler.dialect, compiler.clang)?;
+        let compilation = compilations.relocatable_object(compiler.clang)?;
         let whole = Some(Box::new(LibraryFile::new(compilation)));
         return Ok(ObjectJob { module, parts: Vec::new(), whole });
     }
@@ -101,9 +99,8 @@ pub(super) fn plan<'a>(
     for target in &module.targets {
         let (name, targets) = (format!("device.{target}"), slice::from_ref(target));
         let sdk = compiler.sdk(run, targets)?;
-        let compilation = run
-            .compilations_for(module, targets, &name, &sdk)
-            .device_code(compiler.dialect, compiler.clang)?;
+        let compilation =
+            run.compilations_for(module, targets, &name, &sdk).device_code(compiler.clang)?;
         parts.push(LibraryFile::new(compilation));
     }
     Ok(ObjectJob { module, parts, whole: None })
@@ -140,12 +137,11 @@ fn host(
             FatBinary::Bundle(&path)
         }
     };
-    Ok(compilations.host_object(compiler.dialect, compiler.clang, &images, fat_binary)?)
+    Ok(compilations.host_object(compiler.clang, &images, fat_binary)?)
 }
 
-/// clang, the source dialect for one vendor's GPUs, and the SDK whose headers clang uses.
+/// clang, and the SDK whose headers clang uses.
 struct LaunchCompiler<'a> {
-    dialect: Dialect,
     clang: &'a Clang,
     headers: SdkOf<'a>,
 }
@@ -163,11 +159,11 @@ impl<'a> LaunchCompiler<'a> {
         if vendor == Vendor::Amd {
             let rocm = run.tools.rocm().map_err(MissingTool::rocm)?;
             let clang = run.tools.rocm_clang(rocm).map_or_else(|| run.clang(), Ok)?;
-            return Ok(Self { dialect: Dialect::Hip, clang, headers: SdkOf::Amd(rocm) });
+            return Ok(Self { clang, headers: SdkOf::Amd(rocm) });
         }
         let toolkit = run.tools.nvcc()?.map_err(MissingTool::nvcc)?;
         let headers = SdkOf::Nvidia(toolkit);
-        Ok(Self { dialect: Dialect::Cuda, clang: run.clang()?, headers })
+        Ok(Self { clang: run.clang()?, headers })
     }
 
     /// Returns clang's options for the vendor's headers when compiling for these targets.

@@ -4,7 +4,6 @@
 //! error, which Cargo reports later. The crate `toml` would add 85,000 lines of LLVM IR to every
 //! build script, even without kernels in Rust.
 
-#[derive(Debug)]
 pub(super) struct Manifest {
     /// Dotted keys with their texts, in file order. A list has one row for each of its texts. A
     /// table has one row without a text.

@@ -27,7 +27,7 @@ use super::line::Line;
 use super::{Compilation, Compilations};
 use crate::toolchain::compilers::{Identity, Ptxas, Rust};
 use crate::toolchain::exec::{DepfileBy, Step, StepKind};
-use crate::toolchain::{Cargo, ContentHash};
+use crate::toolchain::{Cargo, ContentHash, files};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, Vendor};
 use std::ffi::OsString;
 use std::fs;
@@ -40,13 +40,12 @@ const DEBUG_INFO: &str = "-Cdebuginfo=2";
 const PTX: &str = "asm";
 
 /// A kernel crate, and the toolchain that compiles it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) struct Crate<'a> {
     pub(crate) package: &'a Package,
     pub(crate) rust: &'a Rust,
 }
 
-#[derive(Debug)]
 pub(crate) struct Lld {
     pub(crate) program: PathBuf,
     /// The arguments that come before all other arguments.
@@ -338,11 +337,10 @@ fn forget(release: &Path, package: &str) {
     // Newer versions of Cargo create a folder for each package.
     let _ = fs::remove_dir_all(release.join("build").join(package));
     let start = format!("{package}-");
-    let Ok(entries) = fs::read_dir(release.join(".fingerprint")) else { return };
-    for entry in entries {
-        let Ok(entry) = entry else { continue };
-        if entry.file_name().to_string_lossy().starts_with(&start) {
-            let _ = fs::remove_dir_all(entry.path());
+    let folder = release.join(".fingerprint");
+    for name in files::entries(&folder) {
+        if name.starts_with(&start) {
+            let _ = fs::remove_dir_all(folder.join(name));
         }
     }
 }

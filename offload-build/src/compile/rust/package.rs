@@ -7,7 +7,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A package with kernels.
-#[derive(Debug)]
 pub(crate) struct Package {
     pub(crate) manifest: PathBuf,
     /// The name of the package.

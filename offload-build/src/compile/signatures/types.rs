@@ -14,7 +14,6 @@ const TRANSPARENT: [&str; 5] =
     ["typedef", "const_type", "volatile_type", "restrict_type", "atomic_type"];
 
 /// Converts the types in debug information to signature types, and collects the records.
-#[derive(Debug)]
 pub(super) struct Types<'ir> {
     metadata: &'ir Metadata<'ir>,
     /// Parameters in memory, keyed by the nodes of their types.
@@ -44,7 +43,6 @@ struct Known {
 }
 
 /// Facts about a record that are computed from its members.
-#[derive(Debug)]
 struct Members {
     /// The fields, if all are known.
     fields: Option<Vec<Field>>,

@@ -18,14 +18,13 @@ use offload_pack::signature::{
 };
 
 /// A description of kernels, and where its types are used, such as "for gfx90a".
-#[derive(Debug)]
 pub(crate) struct Description {
     pub(crate) place: String,
     pub(crate) signatures: Signatures,
 }
 
 /// The items that differ between descriptions.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Different {
     /// The names of records, each with the number of its description.
     records: Vec<(usize, String)>,
@@ -37,7 +36,6 @@ struct Different {
 }
 
 /// A kernel with different parameters in two descriptions.
-#[derive(Debug)]
 struct Kernel {
     symbol: String,
     warning: String,

@@ -34,11 +34,10 @@ use std::path::{Path, PathBuf};
 pub type Search<'t, T> = Result<Result<&'t T, &'t SearchLog>, Error>;
 
 /// The GPU compilers. Each is searched for only when a target first needs it.
-#[derive(Debug)]
 pub struct Tools<'a> {
     pub cargo: &'a Cargo,
     probes: ProbeCache,
-    named: NamedTools<'a>,
+    named: NamedTools,
     /// The lowest version of clang that supports all targets, according to the tables.
     first_clang: u32,
     clang: OnceCell<Found<Clang>>,
@@ -49,27 +48,27 @@ pub struct Tools<'a> {
     hip_clang: OnceCell<Option<Clang>>,
 }
 
-#[derive(Debug, Clone, Copy)]
-pub struct NamedTools<'a> {
-    pub clang: Option<&'a Path>,
-    pub ptxas: Option<&'a Path>,
-    pub nvcc: Option<&'a Path>,
+/// The tools that build.rs names.
+#[derive(Debug, Clone, Default)]
+pub struct NamedTools {
+    pub clang: Option<PathBuf>,
+    pub ptxas: Option<PathBuf>,
+    pub nvcc: Option<PathBuf>,
 }
 
 impl<'a> Tools<'a> {
     /// Returns the tools that `named` or the environment names. The file `probe_cache` stores the
     /// probe results of earlier runs.
-    pub fn new(cargo: &'a Cargo, probe_cache: PathBuf, named: NamedTools<'a>) -> Self {
-        Self::with_probes(cargo, ProbeCache::open(probe_cache), named)
+    pub fn new(cargo: &'a Cargo, probe_cache: PathBuf, named: &NamedTools) -> Self {
+        Self::with_probes(cargo, ProbeCache::open(probe_cache), named.clone())
     }
 
     /// Returns the tools that the environment names, without cached results from earlier runs.
     pub fn forgetful(cargo: &'a Cargo) -> Self {
-        let named = NamedTools { clang: None, ptxas: None, nvcc: None };
-        Self::with_probes(cargo, ProbeCache::forgetful(), named)
+        Self::with_probes(cargo, ProbeCache::forgetful(), NamedTools::default())
     }
 
-    fn with_probes(cargo: &'a Cargo, probes: ProbeCache, named: NamedTools<'a>) -> Self {
+    fn with_probes(cargo: &'a Cargo, probes: ProbeCache, named: NamedTools) -> Self {
         let (clang, ptxas, old_ptxas, nvcc, rocm, hip_clang) = Default::default();
         let first_clang = offload_format::target::OLDEST_CLANG;
         Self { cargo, probes, named, first_clang, clang, ptxas, old_ptxas, nvcc, rocm, hip_clang }
@@ -88,12 +87,12 @@ impl<'a> Tools<'a> {
 
     pub fn clang(&self) -> Search<'_, Clang> {
         once(&self.clang, || {
-            Clang::find(self.cargo, &self.probes, self.named.clang, self.first_clang)
+            Clang::find(self.cargo, &self.probes, self.named.clang.as_deref(), self.first_clang)
         })
     }
 
     pub fn ptxas(&self) -> Search<'_, Ptxas> {
-        once(&self.ptxas, || Ptxas::find(self.cargo, &self.probes, self.named.ptxas))
+        once(&self.ptxas, || Ptxas::find(self.cargo, &self.probes, self.named.ptxas.as_deref()))
     }
 
     /// Returns the ptxas for an architecture, given by name and number (`sm_80` and 80).
@@ -125,7 +124,7 @@ impl<'a> Tools<'a> {
     }
 
     pub fn nvcc(&self) -> Search<'_, Nvcc> {
-        once(&self.nvcc, || Nvcc::find(self.cargo, &self.probes, self.named.nvcc))
+        once(&self.nvcc, || Nvcc::find(self.cargo, &self.probes, self.named.nvcc.as_deref()))
     }
 
     /// Returns the ROCm installation with HIP's headers and libraries. The first call searches for

@@ -12,7 +12,6 @@ use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-#[derive(Debug)]
 pub struct ProbeCache {
     /// The file that stores the answers.
     path: Option<PathBuf>,

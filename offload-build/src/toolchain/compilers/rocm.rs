@@ -3,6 +3,7 @@
 use super::search::{Found, SearchLog};
 use crate::toolchain::cargo::Cargo;
 use crate::toolchain::exec::{numbered, program};
+use crate::toolchain::files;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -97,9 +98,7 @@ impl Rocm {
     #[inline]
     pub fn processors(&self) -> Vec<String> {
         let mut processors = Vec::new();
-        let Ok(files) = fs::read_dir(&self.device_libraries) else { return processors };
-        for file in files.flatten() {
-            let name = file.file_name().to_string_lossy().into_owned();
+        for name in files::entries(&self.device_libraries) {
             let number = name.strip_prefix("oclc_isa_version_");
             if let Some(number) = number.and_then(|number| number.strip_suffix(".bc")) {
                 processors.push(format!("gfx{number}"));

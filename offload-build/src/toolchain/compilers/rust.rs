@@ -26,7 +26,6 @@ pub struct Rust {
     pub identity: Identity,
 }
 
-#[derive(Debug)]
 pub struct NoRust {
     /// The reason in a few words.
     pub short: String,

@@ -1,6 +1,7 @@
 //! Searches for programs by name, and for numbered folders.
 
 use crate::toolchain::cargo::Cargo;
+use crate::toolchain::files::entries;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -52,22 +53,19 @@ fn find(tool: &Path, folders: &[PathBuf], suffix: &str) -> Option<PathBuf> {
 /// Returns the paths in a folder whose names consist of this prefix and a number, such as
 /// `cuda-12.4` or `cu13`, in ascending order. The list is empty if the folder cannot be read.
 pub fn numbered(folder: &Path, prefix: &str) -> Vec<PathBuf> {
-    let number = |path: &Path| -> Option<Vec<u32>> {
-        let rest = path.file_name()?.to_str()?.strip_prefix(prefix)?;
+    let number = |name: &str| -> Option<Vec<u32>> {
+        let rest = name.strip_prefix(prefix)?;
         let is_number = rest.starts_with(|c: char| c.is_ascii_digit());
         is_number.then(|| rest.split('.').map_while(|part| part.parse().ok()).collect())
     };
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut found = Vec::new();
-    for entry in entries.flatten() {
-        let path = entry.path();
-        if number(&path).is_some() {
-            let place = found
-                .partition_point(|other: &PathBuf| (number(other), other) < (number(&path), &path));
-            found.insert(place, path);
+    let mut found: Vec<(Option<Vec<u32>>, String)> = Vec::new();
+    for name in entries(folder) {
+        let key = (number(&name), name);
+        if key.0.is_some() {
+            found.insert(found.partition_point(|other| *other < key), key);
         }
     }
-    found
+    found.iter().map(|(_, name)| folder.join(name)).collect()
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// A compiler launcher: the program, and the arguments that precede the compiler's command.
-#[derive(Debug)]
 pub struct Launcher {
     program: PathBuf,
     args: Vec<OsString>,

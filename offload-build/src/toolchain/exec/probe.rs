@@ -7,7 +7,6 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 /// A probed tool's output and exit status.
-#[derive(Debug)]
 pub struct Answer {
     pub status: ExitStatus,
     pub stdout: String,

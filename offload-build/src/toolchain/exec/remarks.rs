@@ -26,18 +26,20 @@ pub fn sort(text: &str) -> Sorted<'_> {
     let lines: Vec<&str> = text.lines().collect();
     let kinds: Vec<Line> =
         lines.iter().enumerate().map(|(at, line)| kind(line, lines.get(at + 1))).collect();
+    // For each line, whether the next message from there on is a warning.
+    let mut comes_warning = vec![false; kinds.len()];
+    let mut is_warning = false;
+    for (at, kind) in kinds.iter().enumerate().rev() {
+        is_warning = *kind == Line::Warning || is_warning && *kind != Line::Remark;
+        comes_warning[at] = is_warning;
+    }
     let mut sorted = Sorted::default();
     let (mut is_warning, mut is_open) = (false, false);
     for (at, (line, kind)) in lines.iter().zip(&kinds).enumerate() {
         is_warning = match kind {
-            Line::Warning => true,
-            Line::Remark => false,
-            Line::More => is_warning,
             // The line belongs to the message that follows.
-            Line::Before => {
-                kinds[at..].iter().find(|kind| matches!(kind, Line::Warning | Line::Remark))
-                    == Some(&Line::Warning)
-            }
+            Line::Warning | Line::Remark | Line::Before => comes_warning[at],
+            Line::More => is_warning,
         };
         let starts = matches!(kind, Line::Warning | Line::Before) && !is_open;
         // If this line only introduces a message, or contains a position but no severity, the next

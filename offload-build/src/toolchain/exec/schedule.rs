@@ -15,7 +15,6 @@ use std::thread;
 use std::time::Duration;
 
 /// Settings for running steps. They do not affect the output.
-#[derive(Debug)]
 pub struct How {
     /// The maximum number of steps that run at a time. The jobserver may allow fewer.
     pub most: usize,
@@ -29,7 +28,6 @@ pub struct How {
 }
 
 /// The output of a step that succeeded, or the error of a step that was allowed to fail.
-#[derive(Debug)]
 pub struct Printed {
     /// The step's output file.
     pub output: Option<PathBuf>,
@@ -167,8 +165,11 @@ impl State<'_> {
         for &step in &self.waiting {
             let Step { after, module, goes_on, .. } = &self.steps[step];
             let is_wanted = self.failed.is_empty() || *goes_on && !self.failed.contains(module);
-            let is_ready = is_wanted && after.iter().all(|&before| self.ended[before]);
-            if is_ready && next.is_none_or(|next| self.ahead[step] > self.ahead[next]) {
+            // The list may be long, so it comes last.
+            if is_wanted
+                && next.is_none_or(|next| self.ahead[step] > self.ahead[next])
+                && after.iter().all(|&before| self.ended[before])
+            {
                 next = Some(step);
             }
         }
@@ -220,7 +221,7 @@ impl State<'_> {
                     let _ = fs::remove_file(status::crash_report(output));
                 }
                 if let Some(prepare) = &step.prepare {
-                    prepare.run();
+                    prepare();
                 }
                 let mut command = Command::new(&step.program);
                 command.args(step.passed_args()).stdin(Stdio::null());

@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-#[derive(Debug, Clone)]
+#[derive(Clone, Default)]
 pub struct Step {
     pub kind: StepKind,
     pub program: PathBuf,
@@ -28,7 +28,7 @@ pub struct Step {
     /// The help to add to the tool's message if the tool fails. Empty if there is none.
     pub help: String,
     /// Work to do in this process before the tool starts, such as writing the tool's input.
-    pub prepare: Option<Prepare>,
+    pub prepare: Option<Arc<dyn Fn() + Send + Sync>>,
     /// Decides whether to hide a warning, given its lines, from users. `None` to show all warnings.
     pub hides: Option<fn(&str) -> bool>,
     /// If the tool fails, it is run again with this option added.
@@ -40,26 +40,12 @@ pub struct Step {
     pub goes_on: bool,
 }
 
-#[derive(Clone)]
-pub struct Prepare(Arc<dyn Fn() + Send + Sync>);
-
-impl Prepare {
-    pub fn run(&self) {
-        (self.0)();
-    }
-}
-
-impl fmt::Debug for Prepare {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Prepare")
-    }
-}
-
 /// The kinds of steps, which determine whether a step gets the option for colours, and whether a
 /// compiler launcher runs it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StepKind {
     /// clang or the host's C++ compiler reads one source and writes one object or bitcode file.
+    #[default]
     Compile,
     /// clang generates code for all sources of an image, or compiles the host part of a source and
     /// includes images. Compiler launchers do not detect that these images are inputs.
@@ -144,24 +130,7 @@ impl Depfile {
 
 impl Step {
     pub fn new(kind: StepKind, program: &Path, args: Vec<OsString>) -> Self {
-        let program = program.to_owned();
-        Self {
-            kind,
-            program,
-            args,
-            env: Vec::new(),
-            folder: None,
-            removed_env: Vec::new(),
-            output: None,
-            depfile: None,
-            after: Vec::new(),
-            help: String::new(),
-            prepare: None,
-            hides: None,
-            otherwise: None,
-            module: 0,
-            goes_on: false,
-        }
+        Self { kind, program: program.to_owned(), args, ..Self::default() }
     }
 
     /// Whether Cargo compiles a crate in this step. If so, Cargo writes the dependency file.
@@ -170,7 +139,7 @@ impl Step {
     }
 
     pub fn prepare(mut self, work: impl Fn() + Send + Sync + 'static) -> Self {
-        self.prepare = Some(Prepare(Arc::new(work)));
+        self.prepare = Some(Arc::new(work));
         self
     }
 

@@ -16,7 +16,7 @@
 //! | `.group_segment_fixed_size`, `.private_segment_fixed_size` | LDS per work-group, scratch per work-item |
 //! | `.wavefront_size`, `.max_flat_workgroup_size`, `.reqd_workgroup_size` | numbers of work-items |
 
-use crate::image::budget::Budget;
+use crate::budget::Budget;
 use crate::image::elf::{Elf, HashTable};
 use crate::image::kernels::{Arguments, Source};
 use crate::image::{Argument, Kernel};

@@ -27,8 +27,8 @@
 //! surface reference has offset 0xffff and size 0.
 
 use super::arguments::{Attribute, Attributes, CubinArguments, LARGE_ARGUMENT};
+use crate::budget::Budget;
 use crate::image::Kernel;
-use crate::image::budget::Budget;
 use crate::image::elf::{Elf, Section, Symbols};
 use crate::image::kernels::{Arguments, Source};
 use crate::reader::Reader;

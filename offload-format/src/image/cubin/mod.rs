@@ -84,6 +84,18 @@ impl CubinHeader {
         NvidiaArch { code: NvidiaCode::Cubin, major, minor, suffix }
     }
 
+    /// Returns the contents of a cubin's section `.nv.compat`, which are empty if it has none.
+    pub(crate) fn compat(data: &[u8]) -> Result<&[u8]> {
+        let elf = Elf::parse(data)?;
+        for index in 0..elf.sections().min(MOST_SECTIONS) {
+            let section = elf.section(index)?;
+            if section.kind == SHT_COMPAT {
+                return elf.data(&section);
+            }
+        }
+        Ok(&[])
+    }
+
     /// Returns the code of the image. `named` is the code according to the image's names, which may
     /// contain a suffix that the header lacks.
     pub(super) fn code<'a>(&self, named: ImageCode<'a>) -> ImageCode<'a> {
@@ -101,17 +113,7 @@ impl CubinHeader {
 /// Whether a cubin's section `.nv.compat` restricts the code to one compute capability. If `data`
 /// is only the start of a cubin, the section is missing.
 fn is_accelerator_target(data: &[u8]) -> bool {
-    let compat = || {
-        let elf = Elf::parse(data).ok()?;
-        for index in 0..elf.sections().min(MOST_SECTIONS) {
-            let section = elf.section(index).ok()?;
-            if section.kind == SHT_COMPAT {
-                return elf.data(&section).ok();
-            }
-        }
-        None
-    };
-    let attributes = Reader::new(compat().unwrap_or_default());
+    let attributes = Reader::new(CubinHeader::compat(data).unwrap_or_default());
     let mut at = 0;
     while let (Ok(form), Ok(attribute), Ok(value)) = (
         attributes.u8(at, "attribute"),

@@ -10,8 +10,7 @@
 
 use super::CubinHeader;
 use crate::Result;
-use crate::image::budget::Budget;
-use crate::image::elf::{Elf, ElfHeader, Note};
+use crate::image::elf::{Elf, ElfHeader, Note, budget_of};
 use crate::reader::Reader;
 
 const OWNER: &[u8] = b"NVIDIA Corp\0";
@@ -52,7 +51,7 @@ impl CubinHeader {
                 _ => None,
             }
         };
-        let version = Elf::parse(data)?.find_note(&mut Budget::for_file(data), version)?;
+        let version = Elf::parse(data)?.find_note(&mut budget_of(data), version)?;
         Ok(version.filter(is_version))
     }
 }

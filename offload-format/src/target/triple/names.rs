@@ -21,13 +21,7 @@ const ARCHITECTURES: &[(&str, &[&str])] = &[
     ("bpfeb", &["bpf_be"]),
     ("bpfel", &["bpf", "bpf_le"]),
     ("csky", &[]),
-    (
-        "dxil",
-        &[
-            "dxilv1.0", "dxilv1.1", "dxilv1.2", "dxilv1.3", "dxilv1.4", "dxilv1.5", "dxilv1.6",
-            "dxilv1.7", "dxilv1.8", "dxilv1.9",
-        ],
-    ),
+    ("dxil", &[]),
     ("hexagon", &[]),
     ("hsail", &[]),
     ("hsail64", &[]),
@@ -62,30 +56,8 @@ const ARCHITECTURES: &[(&str, &[&str])] = &[
     ("spir", &[]),
     ("spir64", &[]),
     ("spirv", &["spirv1.5", "spirv1.6"]),
-    (
-        "spirv32",
-        &[
-            "spirv32v1.0",
-            "spirv32v1.1",
-            "spirv32v1.2",
-            "spirv32v1.3",
-            "spirv32v1.4",
-            "spirv32v1.5",
-            "spirv32v1.6",
-        ],
-    ),
-    (
-        "spirv64",
-        &[
-            "spirv64v1.0",
-            "spirv64v1.1",
-            "spirv64v1.2",
-            "spirv64v1.3",
-            "spirv64v1.4",
-            "spirv64v1.5",
-            "spirv64v1.6",
-        ],
-    ),
+    ("spirv32", &[]),
+    ("spirv64", &[]),
     ("tce", &[]),
     ("tcele", &[]),
     ("thumb", &[]),
@@ -97,6 +69,11 @@ const ARCHITECTURES: &[(&str, &[&str])] = &[
     ("xcore", &[]),
     ("xtensa", &[]),
 ];
+
+/// Architectures whose names may include a version, with the name up to the version's last digit,
+/// and the greatest last digit.
+const VERSIONED: [(&str, &str, u8); 3] =
+    [("dxil", "dxilv1.", b'9'), ("spirv32", "spirv32v1.", b'6'), ("spirv64", "spirv64v1.", b'6')];
 
 /// The vendors that LLVM recognizes. A name must match exactly; `sie` means `scei`.
 const VENDORS: &[&str] = &[
@@ -227,7 +204,13 @@ pub(super) fn architecture(name: &str) -> Option<&'static str> {
     let row = ARCHITECTURES.iter().find(|(first, others)| *first == name || others.contains(&name));
     let kalimba = || name.starts_with("kalimba").then_some("kalimba");
     let numbered = || amdgpu::is_name(name).then_some("amdgcn");
+    let has_version = |(_, start, last): &&(&str, &str, u8)| {
+        let digit = name.strip_prefix(start).map(str::as_bytes);
+        matches!(digit, Some([digit @ b'0'..=b'9']) if digit <= last)
+    };
+    let versioned = || VERSIONED.iter().find(has_version).map(|(first, ..)| *first);
     row.map(|(first, _)| *first)
+        .or_else(versioned)
         .or_else(kalimba)
         .or_else(numbered)
         .or_else(|| arm::architecture(name))

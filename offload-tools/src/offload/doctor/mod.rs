@@ -37,7 +37,9 @@ pub fn run(args: &Args) -> Result {
     runtimes.extend(opencl::all(&loader));
     let mut out = out::stdout();
     if args.json {
-        super::ls::print_json(&mut out, &Record::new(&report, &runtimes))?
+        let (tools, native) = (&report.tools, report.native.as_deref().ok());
+        let (runtimes, targets) = (&runtimes, &report.verdicts);
+        super::ls::print_json(&mut out, &Record { tools, runtimes, native, targets })?
     } else {
         print(&mut out, &report, &runtimes)?
     }
@@ -201,60 +203,11 @@ fn wrapped(line: &str, indent: usize) -> Vec<String> {
 #[derive(Debug, Serialize)]
 struct Record<'a> {
     /// The compilers, and the tools that they need.
-    tools: Vec<ToolRecord<'a>>,
+    tools: &'a [Tool],
     /// Libraries that programs need at run time.
     runtimes: &'a [Runtime],
     /// The targets of the machine's GPUs; null if no GPU was found.
     native: Option<&'a [String]>,
     /// The targets of the command line.
-    targets: Vec<TargetRecord<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct ToolRecord<'a> {
-    name: &'a str,
-    makes: &'a str,
-    path: Option<String>,
-    version: Option<&'a str>,
-    looked: &'a str,
-    problem: Option<&'a str>,
-    /// How to install the tool, if it is missing and builds need it.
-    install: Option<&'a str>,
-    targets: &'a [String],
-}
-
-#[derive(Debug, Serialize)]
-struct TargetRecord<'a> {
-    target: &'a str,
-    /// Why the target cannot be built; null if it can.
-    refusal: Option<&'a str>,
-    /// Why the target cannot be built in the dev profile; null if it can, or if it cannot be built
-    /// at all.
-    unoptimized: Option<&'a str>,
-}
-
-impl<'a> Record<'a> {
-    fn new(report: &'a Report, runtimes: &'a [Runtime]) -> Self {
-        let tool = |tool: &'a Tool| ToolRecord {
-            name: tool.name,
-            makes: tool.makes,
-            path: tool.path.as_ref().map(|path| path.display().to_string()),
-            version: tool.version.as_deref(),
-            looked: &tool.looked,
-            problem: tool.problem.as_deref(),
-            install: tool.install.as_deref(),
-            targets: &tool.targets,
-        };
-        let target = |verdict: &'a Verdict| TargetRecord {
-            target: &verdict.target,
-            refusal: verdict.refusal.as_deref(),
-            unoptimized: verdict.unoptimized.as_deref(),
-        };
-        Self {
-            tools: report.tools.iter().map(tool).collect(),
-            runtimes,
-            native: report.native.as_deref().ok(),
-            targets: report.verdicts.iter().map(target).collect(),
-        }
-    }
+    targets: &'a [Verdict],
 }

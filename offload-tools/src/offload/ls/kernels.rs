@@ -124,7 +124,10 @@ impl KernelTable {
             }
             Some(columns) => {
                 line.push(' ');
-                line.push_str(&text::shortened(name, columns - INDENT.len() - line.len()));
+                line.push_str(&text::shortened(
+                    name,
+                    columns.saturating_sub(INDENT.len() + line.len()),
+                ));
             }
             None => {
                 line.push(' ');

@@ -145,7 +145,7 @@ struct ArchiveRecord {
     file: String,
     size: u64,
     /// The kind of the archive: `zip`, `tar.gz`, `deb`.
-    archive: &'static str,
+    archive: String,
     /// The files in the archive that contain device code.
     files: Vec<FileRecord>,
 }

@@ -51,7 +51,7 @@ pub(super) fn print(
 ) -> io::Result<()> {
     let (name, inventory) = (text::escaped(file.name), &file.inventory);
     let all: Vec<Named<'_>> = inventory.images.iter().map(Named::new).collect();
-    let images = all.iter().filter(|it| it.known_kind() != Some(ImageKind::Empty)).count();
+    let images = all.iter().filter(|it| it.known_kind != Some(ImageKind::Empty)).count();
     let size = size_text(file.input.size(), args.bytes);
     let summary = format!("{size}, {}", count(inventory, images));
     writeln!(out, "{}  {}", styled(HEADING, &name), styled(FAINT, &summary))?;
@@ -116,7 +116,7 @@ fn read<'a>(
     images: &mut Images<'a>,
 ) -> offload_format::Result<(&'static str, Option<Vec<KernelRecord>>)> {
     let bytes = images.read(image)?;
-    let header = named.header().or_else(|| ImageHeader::parse(&bytes).ok());
+    let header = named.header.or_else(|| ImageHeader::parse(&bytes).ok());
     let kind = image.kind(&bytes, header);
     Ok((kind.name(), KernelRecord::all_of(&bytes, header)?))
 }
@@ -239,7 +239,7 @@ fn row(image: &Image<'_>, named: &Named<'_>, args: &Args) -> Row {
         if is_named { text::escaped_str(image.label()) } else { "-".to_owned() },
         text(&image.offload_kind).unwrap_or("-".to_owned()),
         // The cell is empty if the kind is unknown without decompression.
-        named.known_kind().map_or("", ImageKind::name).to_owned(),
+        named.known_kind.map_or("", ImageKind::name).to_owned(),
         size_text(image.size, args.bytes),
         image.stored_size.map(|size| size_text(size, args.bytes)).unwrap_or_default(),
         if args.bytes { offset } else { String::new() },

@@ -128,7 +128,7 @@ impl Compiled {
 
 /// Writes an image's text without the NULs at its end.
 fn write<'i>(images: &mut Images<'i>, image: &Named<'i>, to: &Path) -> Result<()> {
-    let bytes = images.read(image.image().expect("the image's file is open")).map_err(|error| {
+    let bytes = images.read(image.image.expect("the image's file is open")).map_err(|error| {
         Error::text(format!("could not read {}: {error}", text::escaped_str(image.label())))
     })?;
     let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);

@@ -1,6 +1,6 @@
 //! Finds the GPUs that each FILE serves. Files of an archive that belong together get one result.
 
-use super::bare::Bare;
+use super::bare::{self, is_bare};
 use super::compile::Compiled;
 use super::gets::Known;
 use super::joined::Joined;
@@ -27,7 +27,7 @@ pub(in crate::offload) struct Found<'c> {
     /// Whether to report problems and images that serve no GPU, which `verify` reports itself.
     reports: bool,
     packs: Packs,
-    bare: Bare,
+    bare: Vec<Joined>,
     pub(super) reached: Vec<Reach>,
 }
 
@@ -39,7 +39,7 @@ impl<'c> Found<'c> {
         reports: bool,
     ) -> Self {
         let toolkits = required.iter().any(|asked| asked.device.has_driver());
-        let (packs, bare, reached) = (Packs::default(), Bare::default(), Vec::new());
+        let (packs, bare, reached) = (Packs::default(), Vec::new(), Vec::new());
         let (compile, package) = (None, None);
         Self { context, required, compile, package, toolkits, reports, packs, bare, reached }
     }
@@ -92,10 +92,11 @@ impl<'c> Found<'c> {
             let devices = devices.iter().chain(&self.required);
             compiled = Some(Compiled::new((ptxas, context), &known, devices)?);
         }
-        let is_taken = file.is_inside
-            && (self.packs.take(file, &known, &mut compiled)
-                || self.bare.take(file, &known, &mut compiled));
-        if !(is_taken || file.is_inside && known.is_empty()) {
+        let is_taken = file.is_inside && self.packs.take(file, &known, &mut compiled);
+        if !is_taken && file.is_inside && is_bare(file, &known) {
+            let name = String::from_utf8_lossy(file.name).into_owned();
+            self.bare.push(Joined { name, known: known.detached(), compiled, ..Joined::default() });
+        } else if !(is_taken || file.is_inside && known.is_empty()) {
             self.add(file.shown.clone(), &known, compiled, Vec::new());
         }
         Ok(())
@@ -106,9 +107,9 @@ impl<'c> Found<'c> {
     fn finish(&mut self, file: &str, before: usize) {
         let (packs, bare) = (std::mem::take(&mut self.packs), std::mem::take(&mut self.bare));
         for Joined { name, known, problems, compiled } in
-            packs.joined().into_iter().chain(bare.joined())
+            packs.joined().into_iter().chain(bare::joined(bare))
         {
-            let file = format!("{file}: {name}");
+            let file = format!("{file}: {}", text::escaped_str(&name));
             if self.reports {
                 problems.iter().for_each(|problem| self.context.warn(&file, problem));
             }

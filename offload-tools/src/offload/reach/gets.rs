@@ -64,7 +64,7 @@ impl<'i> Module<'i> {
             Fit::GenericTarget { .. } => How::Compatible,
             _ => How::MachineCode,
         };
-        let drivers = all.iter().filter_map(|((_, it), fit)| fit.least_driver(device, it.needs()));
+        let drivers = all.iter().filter_map(|((_, it), fit)| fit.least_driver(device, it.needs));
         (how, Some(image.label().to_owned()), drivers.max())
     }
 

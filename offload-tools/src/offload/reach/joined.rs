@@ -7,7 +7,7 @@ use super::gets::Known;
 /// names, or alternatives.
 #[derive(Default)]
 pub(super) struct Joined {
-    /// The paths of the files, escaped.
+    /// The paths of the files.
     pub(super) name: String,
     pub(super) known: Known<'static>,
     /// Descriptions of problems.

@@ -114,7 +114,7 @@ fn check_read(context: &Context, what: &str) -> Result<()> {
     if unread.is_empty() {
         return Ok(());
     }
-    let files = unread.join(", ");
+    let files = unread.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     Err(Error::text(format!("{what}, because these files cannot be read: {files}")).advice(
         "see the messages above for the reasons. Leave out files without GPU code. If such files \
          are in an archive, unpack the archive and pass the other files",

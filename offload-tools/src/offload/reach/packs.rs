@@ -18,19 +18,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The files of an archive that belong together.
 #[derive(Default)]
 pub(super) struct Packs {
-    libraries: Vec<Library>,
+    /// The programs and libraries whose code objects are in kernel packs.
+    libraries: Vec<(Joined, Vec<Reference>)>,
     /// The kernel packs, by path.
     packs: BTreeMap<String, Known<'static>>,
     /// The files that each manifest lists, or why it cannot be read, by the manifest's path.
     manifests: BTreeMap<String, Result<Vec<String>, String>>,
-}
-
-/// A program or library whose code objects are in kernel packs.
-struct Library {
-    path: String,
-    known: Known<'static>,
-    compiled: Option<Compiled>,
-    references: Vec<Reference>,
 }
 
 struct Reference {
@@ -72,7 +65,8 @@ impl Packs {
             };
             let references = references.iter().map(reference).collect();
             let (known, compiled) = (known.detached(), compiled.take());
-            self.libraries.push(Library { path, known, compiled, references });
+            let library = Joined { name: path, known, compiled, ..Joined::default() };
+            self.libraries.push((library, references));
         } else {
             return false;
         }
@@ -83,7 +77,7 @@ impl Packs {
     pub(super) fn joined(self) -> Vec<Joined> {
         let Self { libraries, packs, manifests } = self;
         let (mut all, mut named) = (Vec::new(), BTreeSet::new());
-        for Library { path, mut known, compiled, references } in libraries {
+        for (mut library, references) in libraries {
             let mut problems = Vec::new();
             for Reference { name, patterns, entries } in &references {
                 let mut found = BTreeSet::new();
@@ -98,7 +92,7 @@ impl Packs {
                 for path in &found {
                     match packs.get(*path) {
                         Some(pack) => {
-                            has_code |= known.join(pack, |binary| {
+                            has_code |= library.known.join(pack, |binary| {
                                 if entries.is_empty() {
                                     is_binary_of(binary, name)
                                 } else {
@@ -115,20 +109,19 @@ impl Packs {
                     problems.push(no_code(name));
                 }
                 if has_code {
-                    known.require(entries);
+                    library.known.require(entries);
                 }
                 named.extend(found.into_iter().map(str::to_owned));
             }
-            let problems = problems.iter().map(|text| text::escaped_str(text)).collect();
-            let name = text::escaped_str(&path);
-            all.push(Joined { name, known, problems, compiled });
+            library.problems = problems.iter().map(|text| text::escaped_str(text)).collect();
+            all.push(library);
         }
-        let mut folders: BTreeMap<&str, (Known<'static>, Vec<String>)> = BTreeMap::new();
+        let mut folders: BTreeMap<&str, (Known<'static>, Vec<&str>)> = BTreeMap::new();
         for (path, pack) in packs.iter().filter(|(path, _)| !named.contains(*path)) {
             let (folder, _) = path.rsplit_once('/').unwrap_or_default();
             let (known, paths) = folders.entry(folder).or_default();
             known.join(pack, |_| true);
-            paths.push(text::escaped_str(path));
+            paths.push(path);
         }
         all.extend(folders.into_values().map(|(known, paths)| Joined {
             name: text::some(paths.into_iter()),

@@ -212,7 +212,7 @@ struct ModuleRecord {
 #[derive(Serialize)]
 struct ArchiveRecord {
     file: String,
-    archive: &'static str,
+    archive: String,
     /// The files in the archive that contain device code.
     files: Vec<FileRecord>,
 }

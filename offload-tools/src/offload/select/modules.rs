@@ -2,13 +2,14 @@
 
 use super::verdicts::{Verdict, Verdicts, best};
 use crate::text::plural;
-use offload_format::inventory::{ContainerKind, DeviceLink, Image, Inventory, Place};
+use offload_format::inventory::{ContainerKind, DeviceLink, Image, Inventory};
 use offload_format::oxart::Oxart;
 use offload_format::select::{Fit, Refusal, worst};
 use offload_format::target::FeatureState;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A group of images from which a program loads one.
+#[derive(Default)]
 pub(in crate::offload) struct Module<'i, 'a> {
     /// The module's name, if its offload binary or fatbin contains one.
     pub(in crate::offload) name: Option<String>,
@@ -30,7 +31,7 @@ enum Key<'i, 'a> {
     /// Images of offload binaries, kernel packs and bundles of cuda-oxide, and images without a
     /// container. Those with the same place and module name form one module. The name may be
     /// missing if a pack has only one module.
-    Named(Option<u64>, Option<&'a [u8]>, Option<&'a [u8]>, Option<&'i str>),
+    Named(Option<u32>, Option<&'a [u8]>, Option<&'a [u8]>, Option<&'i str>),
 }
 
 /// A module's images, each with additional data.
@@ -97,18 +98,17 @@ pub(in crate::offload) fn grouped<'i, 'a, T>(
     for (image, known) in images {
         let container = inventory.container(image);
         let place = &container.place;
+        let in_place =
+            |section| Key::Named(place.slice, place.member, section, image.module.as_deref());
         let key = match container.kind {
             // The runtime searches all entries of the program's list for each kernel's image.
-            ContainerKind::ImageTable => of_table(image, place),
-            _ if container.is_in_table => of_table(image, place),
+            ContainerKind::ImageTable => in_place(None),
+            _ if container.is_in_table => in_place(None),
             // A library has one kernel pack per processor, so a module has images in several packs.
             ContainerKind::Kpack => Key::Named(None, None, None, image.module.as_deref()),
-            ContainerKind::OffloadBinary | ContainerKind::Oxart | ContainerKind::Raw => Key::Named(
-                place.slice.map(u64::from),
-                place.member,
-                place.section,
-                image.module.as_deref(),
-            ),
+            ContainerKind::OffloadBinary | ContainerKind::Oxart | ContainerKind::Raw => {
+                in_place(place.section)
+            }
             ContainerKind::Bundle
             | ContainerKind::CompressedBundle
             | ContainerKind::TextBundle
@@ -145,10 +145,6 @@ pub(in crate::offload) fn grouped<'i, 'a, T>(
     groups
 }
 
-fn of_table<'i, 'a>(image: &'i Image<'a>, place: &Place<'a>) -> Key<'i, 'a> {
-    Key::Named(place.slice.map(u64::from), place.member, None, image.module.as_deref())
-}
-
 /// Returns a file's modules, each with the image that the device gets.
 pub(in crate::offload) fn modules<'i, 'a>(
     inventory: &'i Inventory<'a>,
@@ -182,13 +178,7 @@ pub(in crate::offload) fn missing<'i, 'a>(
 ) -> Vec<Module<'i, 'a>> {
     let is_there = |name: &&String| among.iter().any(|module| module.name.as_ref() == Some(*name));
     let missing = names.iter().filter(|name| !is_there(name));
-    let module = |name: &String| Module {
-        name: Some(name.clone()),
-        containers: Vec::new(),
-        verdicts: Vec::new(),
-        chosen: None,
-        parts: Vec::new(),
-    };
+    let module = |name: &String| Module { name: Some(name.clone()), ..Module::default() };
     missing.map(module).collect()
 }
 

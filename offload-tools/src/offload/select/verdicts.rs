@@ -4,7 +4,6 @@ use crate::describe::Named;
 use offload_format::image::{CubinHeader, spirv_in_offload_binary};
 use offload_format::inventory::{ContainerKind, Image, ImageKind, Images, Inventory};
 use offload_format::select::{Advice, Candidate, DeviceInfo, Fit, Refusal, is_before, judge};
-use offload_format::target::Needs;
 
 /// The result of the selection rules for an image.
 pub(in crate::offload) enum Verdict<'i> {
@@ -46,18 +45,17 @@ pub(in crate::offload) fn named<'i, 'a>(
                 Ok(start) => {
                     let start = start.as_deref();
                     let spirv = start.and_then(spirv_in_offload_binary);
-                    let named = Named::with_bytes(image, spirv.or(start));
-                    let form = inventory.form_of(image);
-                    let mut needs = Needs { form, ..named.needs() };
+                    let mut named = Named::with_bytes(image, spirv.or(start));
+                    named.needs.form = inventory.form_of(image);
                     if toolkits && named.is(ImageKind::is_cubin) {
                         let cubin = images.read(image);
                         let toolkit = cubin.and_then(|cubin| CubinHeader::toolkit(&cubin));
-                        needs.toolkit = toolkit.unwrap_or_else(|error| {
+                        named.needs.toolkit = toolkit.unwrap_or_else(|error| {
                             failed(image, error);
                             None
                         });
                     }
-                    Ok(named.with_needs(needs))
+                    Ok(named)
                 }
                 Err(error) => {
                     failed(image, error);
@@ -99,7 +97,7 @@ pub(in crate::offload) fn judge_loaded(
     device: &DeviceInfo,
 ) -> Result<Fit, Refusal> {
     let fit = judge(image, device)?;
-    device.check_loader(image.needs()).map(|()| fit)
+    device.check_loader(image.needs).map(|()| fit)
 }
 
 /// Returns the targets to build for a device that none of these images fits.

@@ -2,7 +2,7 @@
 
 use super::contents::{Reader, may_have_kernels};
 use super::divide::Division;
-use super::part::{self, ContainerPart, Kernels, Part, Share};
+use super::part::{self, ContainerPart, Part, Share};
 use crate::describe::problem_text;
 use crate::offload::progress::Progress;
 use offload_format::inventory::{ContainerKind, Image, Inventory};
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 /// A file's bytes, divided among images, containers and the rest. The sizes add up to the file's
 /// size, also in JSON.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct Account {
     /// The file's size in bytes.
     pub(super) size: u64,
@@ -35,17 +35,18 @@ pub(super) struct Account {
 
 impl Account {
     /// Divides a file's bytes among images, containers and the rest. Adds a message to `problems`
-    /// for each image with unreadable kernels.
+    /// for each image with unreadable kernels. If `decompresses` is set, also reads the kernels of
+    /// compressed images.
     pub(super) fn of(
         file: &[u8],
         inventory: &Inventory<'_>,
-        kernels: Kernels,
+        decompresses: bool,
         limit: u64,
         problems: &mut Vec<String>,
     ) -> Self {
         let Division { mut claims, images: bytes, containers } = Division::of(file, inventory);
         let rest = claims.left();
-        let mut reader = Reader::new(kernels, limit);
+        let mut reader = Reader::new(decompresses, limit);
         let host = reader.host(file, &mut claims);
         let (mut parts, mut unread) = (Vec::<Part>::new(), 0);
         let wanted = inventory.images.iter().filter(|image| reader.wants(image));

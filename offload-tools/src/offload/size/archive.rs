@@ -3,30 +3,14 @@
 use super::account::Account;
 use super::claims::Split;
 use super::part::Share;
-use crate::offload::walk::Visited;
-
-/// The account of a single file.
-pub(super) struct File {
-    account: Account,
-    /// The file's size in the archive; `None` if the archive is compressed as a whole.
-    stored: Option<u64>,
-}
-
-impl File {
-    pub(super) fn new(file: &Visited<'_>, mut account: Account) -> Self {
-        if file.is_inside {
-            account.belongs_to(&String::from_utf8_lossy(file.name));
-        }
-        Self { account, stored: file.stored }
-    }
-}
 
 /// Combines the accounts of an archive's files. The archive has `size` bytes, and its files have
-/// `unpacked` bytes after unpacking. A FILE that is not an archive has one account.
-pub(super) fn together(size: u64, unpacked: u64, files: Vec<File>) -> Account {
-    let mut whole = Account::empty(size);
+/// `unpacked` bytes after unpacking. Each file also has its size in the archive; `None` if the
+/// archive is compressed as a whole. A FILE that is not an archive has one account.
+pub(super) fn together(size: u64, unpacked: u64, files: Vec<(Account, Option<u64>)>) -> Account {
+    let mut whole = Account { size, rest: size, ..Account::default() };
     let mut proportion = Split::new(size, unpacked.into());
-    for File { mut account, stored } in files {
+    for (mut account, stored) in files {
         // Sizes in an archive's list may be wrong, so a file gets at most the remaining bytes.
         let stored = stored.unwrap_or_else(|| proportion.next(account.size)).min(whole.rest);
         whole.rest -= stored;
@@ -42,14 +26,8 @@ pub(super) fn together(size: u64, unpacked: u64, files: Vec<File>) -> Account {
 }
 
 impl Account {
-    /// Returns the account of an archive of this size, with all bytes in the rest.
-    fn empty(size: u64) -> Self {
-        let (parts, containers, host) = (Vec::new(), Vec::new(), Vec::new());
-        Self { size, parts, containers, rest: size, host, is_compressed: false, unread: 0 }
-    }
-
     /// Records in all images and containers that they come from `file` in an archive.
-    fn belongs_to(&mut self, file: &str) {
+    pub(super) fn belongs_to(&mut self, file: &str) {
         for part in &mut self.parts {
             part.file = Some(file.to_owned());
             part.place = format!("{} in {file}", part.place);

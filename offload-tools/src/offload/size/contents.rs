@@ -1,7 +1,7 @@
 //! Reads the contents of images: kernels and sections.
 
 use super::claims::{Claims, Split};
-use super::part::{Kernels, Part, Share};
+use super::part::{Part, Share};
 use crate::describe::KernelRecord;
 use offload_format::fat_file;
 use offload_format::image::ImageHeader;
@@ -64,15 +64,15 @@ impl Names {
 
 /// Reads the kernels and sections of images.
 pub(super) struct Reader<'a> {
-    kernels: Kernels,
+    decompresses: bool,
     images: Images<'a>,
     names: Names,
 }
 
 impl<'a> Reader<'a> {
     /// Returns a reader that decompresses at most `limit` bytes at once.
-    pub(super) fn new(kernels: Kernels, limit: u64) -> Self {
-        Self { kernels, images: Images::new(limit), names: Names::default() }
+    pub(super) fn new(decompresses: bool, limit: u64) -> Self {
+        Self { decompresses, images: Images::new(limit), names: Names::default() }
     }
 
     /// Claims the sections of the host's object, and returns their sizes by name; none for other
@@ -85,8 +85,7 @@ impl<'a> Reader<'a> {
     /// Whether to read an image's kernels and sections: if it may contain kernels and, for a
     /// compressed image, if the user requested all images.
     pub(super) fn wants(&self, image: &Image<'a>) -> bool {
-        may_have_kernels(image)
-            && (image.in_file().is_some() || self.kernels == Kernels::OfAllImages)
+        may_have_kernels(image) && (image.in_file().is_some() || self.decompresses)
     }
 
     /// Reads an image, and fills in the kernels and sections of `part`.

@@ -2,7 +2,6 @@
 
 use super::claims::{Claims, Split};
 use offload_format::inventory::{Container, ContainerKind, Image, Inventory};
-use offload_format::kpack::Kpack;
 use offload_format::nv_fatbin::{Compression, NvFatbin};
 use std::ops::Range;
 
@@ -47,15 +46,10 @@ fn claim(
 ) -> u64 {
     let start = container.place.offset;
     let range = start..start.saturating_add(container.size);
-    let data = container.data;
     match (container.kind, container.inflated_size) {
         (_, Some(inflated)) => split(claims.claim(range), inflated, images, shares),
         (ContainerKind::Fatbin, None) => {
-            claim_fatbin(claims, start, data, images, shares) + claims.claim(range)
-        }
-        (ContainerKind::Kpack, None) => {
-            claim_kpack(claims, start, data, images, shares);
-            claims.claim(range)
+            claim_fatbin(claims, start, container.data, images, shares) + claims.claim(range)
         }
         (_, None) => {
             claim_images(claims, images, shares);
@@ -74,7 +68,7 @@ fn split(stored: u64, inflated: u64, images: &[Image<'_>], shares: &mut [u64]) -
     split.rest()
 }
 
-/// Claims the bytes of each uncompressed image.
+/// Claims the bytes of each image that is uncompressed, or compressed individually.
 fn claim_images(claims: &mut Claims, images: &[Image<'_>], shares: &mut [u64]) {
     for (image, share) in images.iter().zip(shares) {
         if let Some(offset) = image.offset.or_else(|| image.stored_offset()) {
@@ -109,21 +103,6 @@ fn claim_fatbin(
         }
     }
     rest
-}
-
-/// Claims the bytes of the images in a kernel pack whose code objects are compressed individually.
-fn claim_kpack(
-    claims: &mut Claims,
-    start: u64,
-    file: &[u8],
-    images: &[Image<'_>],
-    shares: &mut [u64],
-) {
-    let Ok(kpack) = Kpack::parse(file) else { return };
-    for ((kernel, _), share) in kpack.kernels().iter().zip(images).zip(shares) {
-        let offset = start.saturating_add(kernel.offset);
-        *share = claims.claim(offset..offset.saturating_add(kernel.stored.len() as u64));
-    }
 }
 
 /// Returns the range between two containers if it is all zeros. Both containers must be in the same

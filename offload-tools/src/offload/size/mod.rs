@@ -18,7 +18,6 @@ use crate::text::{self, FAINT, HEADING, styled};
 use crate::unpack::Archive;
 use account::Account;
 use bars::Look;
-use part::Kernels;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::io::Write;
@@ -64,9 +63,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
         }
         None => None,
     };
-    let every = args.kernels || page.is_some();
-    let kernels = if every { Kernels::OfAllImages } else { Kernels::OfPlainImages };
-    let account = account(args, context, &input, kernels)?;
+    let account = account(args, context, &input)?;
 
     let mut out = out::stdout();
     if args.json {
@@ -92,18 +89,22 @@ struct FileRecord<'a> {
 }
 
 /// Creates the account of a FILE. Reports unreadable parts on standard error.
-fn account(args: &Args, context: &Context, input: &Input, kernels: Kernels) -> Result<Account> {
+fn account(args: &Args, context: &Context, input: &Input) -> Result<Account> {
+    let decompresses = args.kernels || args.html.is_some();
     let (archive, mut files) = (Archive::of(input.bytes()), Vec::new());
     let summary = context.walk(&args.file, input, archive.as_ref(), false, |file| {
         let mut problems = file.inventory.problems.iter().map(problem_text).collect();
         let limit = context.max_size;
-        let account =
-            Account::of(file.input.bytes(), &file.inventory, kernels, limit, &mut problems);
+        let mut account =
+            Account::of(file.input.bytes(), &file.inventory, decompresses, limit, &mut problems);
         problems.iter().for_each(|problem| file.warn(context, problem));
         file.elsewhere("counted").iter().for_each(|note| out::note(note));
         file.beside.warn(context, &file.shown);
         file.beside.note(&file.shown);
-        files.push(archive::File::new(file, account));
+        if file.is_inside {
+            account.belongs_to(&String::from_utf8_lossy(file.name));
+        }
+        files.push((account, file.stored));
         Ok(())
     })?;
     summary.report(context, &args.file);

@@ -95,12 +95,3 @@ pub(super) fn vendor(image: &Image<'_>) -> &'static str {
         _ => "other",
     }
 }
-
-/// Which images' kernels to read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kernels {
-    /// Uncompressed images, in which only the kernel tables are read.
-    OfPlainImages,
-    /// All images. Compressed images are decompressed.
-    OfAllImages,
-}

@@ -137,12 +137,12 @@ impl Report {
         subject: Subject<'_, '_>,
         text: impl Into<String>,
     ) {
-        self.add(check, subject, text.into(), false);
+        self.add_if(true, check, subject, text);
     }
 
     /// Adds a note about something unusual that may not be an error.
     pub(super) fn note(&mut self, check: Check, subject: Subject<'_, '_>, text: impl Into<String>) {
-        self.add(check, subject, text.into(), true);
+        self.add_if(false, check, subject, text);
     }
 
     /// Adds a finding if `is_finding`, otherwise a note.
@@ -153,12 +153,9 @@ impl Report {
         subject: Subject<'_, '_>,
         text: impl Into<String>,
     ) {
-        self.add(check, subject, text.into(), !is_finding);
-    }
-
-    fn add(&mut self, check: Check, subject: Subject<'_, '_>, text: String, is_note: bool) {
-        let at = subject.container.place.offset;
-        self.findings.push(Finding { at, place: subject.place(), check, text, is_note });
+        let (at, place) = (subject.container.place.offset, subject.place());
+        let (text, is_note) = (text.into(), !is_finding);
+        self.findings.push(Finding { at, place, check, text, is_note });
     }
 
     pub(super) fn has_findings(&self) -> bool {

@@ -9,7 +9,7 @@ use offload_format::compressed::{self, CompressedBundle};
 use offload_format::inventory::{ContainerKind, Image, ImageKind, Images, Inventory};
 use offload_format::nv_fatbin::{self, NvFatbin};
 use offload_format::object_bundle::ObjectBundle;
-use offload_format::offload_binary::{self, Compressed, OffloadBinary, Version};
+use offload_format::offload_binary::{self, OffloadBinary, Version};
 use offload_format::target::{Form, Needs};
 use std::collections::BTreeSet;
 
@@ -42,8 +42,12 @@ pub(super) fn check<'a>(
         ContainerKind::OffloadBinary => {
             let Ok(binary) = OffloadBinary::parse(data) else { return };
             offload_binary(report, subject, &binary, data, found.len());
-            if let Some(compressed) = binary.compressed {
-                compressed_binary(report, subject, &compressed, found.len(), limit);
+            // The inventory has already reported a failure to decompress the binary.
+            if let Some(compressed) = binary.compressed
+                && let Ok(whole) = compressed.decompress(limit)
+                && let Ok(binary) = OffloadBinary::parse(&whole)
+            {
+                offload_binary(report, subject, &binary, &whole, found.len());
             }
         }
         ContainerKind::Fatbin => {
@@ -251,22 +255,6 @@ fn offload_binary(
                 format!("its first bytes are shared with {before}"),
             );
         }
-    }
-}
-
-/// Checks the decompressed bytes of a compressed binary. The inventory has already reported a
-/// failure to decompress it.
-fn compressed_binary(
-    report: &mut Report,
-    subject: Subject<'_, '_>,
-    compressed: &Compressed<'_>,
-    count: usize,
-    limit: u64,
-) {
-    if let Ok(whole) = compressed.decompress(limit)
-        && let Ok(binary) = OffloadBinary::parse(&whole)
-    {
-        offload_binary(report, subject, &binary, &whole, count);
     }
 }
 

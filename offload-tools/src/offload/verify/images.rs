@@ -39,8 +39,8 @@ pub(super) fn check(
         report.note(Check::Target, subject, text);
     }
     code_object(report, subject, image, &named);
-    if named.needs().lacks.is_some() {
-        report.finding(Check::Loader, subject, named.needs().to_string());
+    if named.needs.lacks.is_some() {
+        report.finding(Check::Loader, subject, named.needs.to_string());
     }
     match KernelRecord::all_of(bytes, parsed.ok()) {
         Ok(kernels) => {
@@ -59,7 +59,7 @@ fn code_object(
     image: &Image<'_>,
     named: &Named<'_>,
 ) {
-    let header = named.header();
+    let header = named.header;
     let Some(version) = header.and_then(|header| header.code_object_version()) else { return };
     if let Some(id) = named.code().target_id()
         && amdgpu::is_generic(id.processor())
@@ -68,30 +68,18 @@ fn code_object(
         let text = format!("it is for a generic target, but has code object version {version}");
         report.finding(Check::Generic, subject, text);
     }
-    match (image.offload_kind.as_deref(), version) {
-        (Some("hipv4"), ..4) => {
-            report.finding(
-                Check::HipVersion,
-                subject,
-                format!(
-                    "its offload kind is hipv4, but clang writes hip for code object version \
-                     {version}"
-                ),
-            );
-        }
-        // clang-linker-wrapper also writes the kind `hip` for code object version 4 or later, which
-        // runtimes accept.
-        (Some("hip"), 4..) if image.entry_id.is_some() => {
-            report.note(
-                Check::HipVersion,
-                subject,
-                format!(
-                    "its offload kind is hip, but clang writes hipv4 for code object version \
-                     {version}"
-                ),
-            );
-        }
-        _ => {}
+    let written = if version < 4 { "hip" } else { "hipv4" };
+    // clang-linker-wrapper also writes the kind `hip` for code object version 4 or later, which
+    // runtimes accept.
+    if let Some(kind @ ("hip" | "hipv4")) = image.offload_kind.as_deref()
+        && kind != written
+        && (version < 4 || image.entry_id.is_some())
+    {
+        let text = format!(
+            "its offload kind is {kind}, but clang writes {written} for code object version \
+             {version}"
+        );
+        report.add_if(version < 4, Check::HipVersion, subject, text);
     }
 }
 

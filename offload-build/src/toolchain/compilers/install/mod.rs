@@ -8,7 +8,6 @@
 mod system;
 
 use crate::toolchain::cargo::Cargo;
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 pub use system::{Installer, System};
 
@@ -42,8 +41,8 @@ pub enum Installable {
 /// The names of the packages for one installer.
 struct Packages {
     installer: Installer,
+    /// clang and lld. lld's package is the last one.
     clang: &'static str,
-    lld: &'static str,
     cxx: &'static str,
     /// The package for `pip3`. `None` on systems where NVIDIA's Python packages cannot be used.
     pip: Option<&'static str>,
@@ -55,7 +54,6 @@ const PACKAGES: [Packages; 7] = [
     Packages {
         installer: Installer::Apt,
         clang: "clang lld",
-        lld: "lld",
         cxx: "g++",
         pip: Some("python3-pip"),
         opencl: "ocl-icd-libopencl1 intel-opencl-icd",
@@ -63,7 +61,6 @@ const PACKAGES: [Packages; 7] = [
     Packages {
         installer: Installer::Dnf,
         clang: "clang lld",
-        lld: "lld",
         cxx: "gcc-c++",
         pip: Some("python3-pip"),
         opencl: "ocl-icd intel-compute-runtime",
@@ -71,7 +68,6 @@ const PACKAGES: [Packages; 7] = [
     Packages {
         installer: Installer::Pacman,
         clang: "clang lld",
-        lld: "lld",
         cxx: "gcc",
         pip: Some("python-pip"),
         opencl: "ocl-icd intel-compute-runtime",
@@ -79,7 +75,6 @@ const PACKAGES: [Packages; 7] = [
     Packages {
         installer: Installer::Zypper,
         clang: "clang lld",
-        lld: "lld",
         cxx: "gcc-c++",
         pip: Some("python3-pip"),
         opencl: "libOpenCL1 intel-opencl",
@@ -88,23 +83,14 @@ const PACKAGES: [Packages; 7] = [
     Packages {
         installer: Installer::Apk,
         clang: "clang lld",
-        lld: "lld",
         cxx: "g++",
         pip: None,
         opencl: "opencl-icd-loader intel-compute-runtime",
     },
-    Packages {
-        installer: Installer::Brew,
-        clang: "llvm lld",
-        lld: "lld",
-        cxx: "",
-        pip: None,
-        opencl: "",
-    },
+    Packages { installer: Installer::Brew, clang: "llvm lld", cxx: "", pip: None, opencl: "" },
     Packages {
         installer: Installer::Winget,
         clang: "LLVM.LLVM",
-        lld: "LLVM.LLVM",
         cxx: "LLVM.LLVM",
         pip: None,
         opencl: "",
@@ -197,29 +183,31 @@ impl Installable {
     }
 
     /// Returns the missing tool's name, and the alternatives to installing it.
-    fn description(&self, system: &System) -> (Cow<'static, str>, String) {
+    fn description(&self, system: &System) -> (String, String) {
         const NAME_CLANG: &str = "or name one in OFFLOAD_CLANG";
-        let named = |text: &str| text.to_owned();
-        let (what, instead) = match self {
-            Self::Clang(version) => {
-                let what =
-                    format!("clang and lld, {version} or newer (newer GPUs need newer versions)");
-                return (what.into(), named(NAME_CLANG));
-            }
-            Self::Lld(_) => {
-                ("the lld that matches clang", named("or name a different clang in OFFLOAD_CLANG"))
-            }
-            Self::NewClang => {
-                let what = "clang 21 or newer, and lld (gpuintrin.h needs clang 20, __gpu_kernel needs clang 21)";
-                (what, named(NAME_CLANG))
-            }
+        let own = str::to_owned;
+        match self {
+            Self::Clang(version) => (
+                format!("clang and lld, {version} or newer (newer GPUs need newer versions)"),
+                own(NAME_CLANG),
+            ),
+            Self::Lld(_) => (
+                own("the lld that matches clang"),
+                own("or name a different clang in OFFLOAD_CLANG"),
+            ),
+            Self::NewClang => (
+                own(
+                    "clang 21 or newer, and lld (gpuintrin.h needs clang 20, __gpu_kernel needs clang 21)",
+                ),
+                own(NAME_CLANG),
+            ),
             Self::LinkingClang => (
-                "clang 19 or newer with its clang-linker-wrapper",
-                named(
+                own("clang 19 or newer with its clang-linker-wrapper"),
+                own(
                     "or name one in OFFLOAD_CLANG, or let nvcc link for NVIDIA's GPUs: .compiler(Compiler::Nvcc)",
                 ),
             ),
-            Self::Cxx(variables) => ("a C++ compiler", format!("or name one in {variables}")),
+            Self::Cxx(variables) => (own("a C++ compiler"), format!("or name one in {variables}")),
             Self::CrossCxx(triple) => {
                 let variable = triple.replace('-', "_");
                 let linker = gnu_name(triple).map(|name| format!("={name}-gcc"));
@@ -229,55 +217,48 @@ impl Installable {
                     variable.to_uppercase(),
                     linker.unwrap_or_default()
                 );
-                ("a cross compiler for C++", instead)
+                (own("a cross compiler for C++"), instead)
             }
             Self::Ptxas { old, or_ptx } => {
-                let or_ptx = |text: String| if *or_ptx { text } else { String::new() };
-                let ptx = if *old {
-                    "compute_70 in place of sm_70"
-                } else {
-                    "compute_90 in place of sm_90"
-                };
-                let what = match (system.installer, old) {
+                const TOOLKIT: Option<&str> = Some(
+                    "or install the CUDA toolkit and set CUDA_HOME, or name ptxas in OFFLOAD_PTXAS",
+                );
+                let (what, toolkit) = match (system.installer, old) {
                     (Installer::Brew, _) => {
-                        return (
-                            "ptxas on a different system: NVIDIA publishes no ptxas for macOS"
-                                .into(),
-                            or_ptx(format!("or list PTX, which needs no ptxas: {ptx}")),
-                        );
+                        ("ptxas on a different system: NVIDIA publishes no ptxas for macOS", None)
                     }
-                    (Installer::Apk, _) => {
-                        let glibc = "ptxas on a different system: NVIDIA's needs glibc, which \
-                                     this system does not have";
-                        return (
-                            glibc.into(),
-                            or_ptx(format!("or list PTX, which needs no ptxas: {ptx}")),
-                        );
-                    }
-                    (_, true) => {
-                        "ptxas from CUDA 12 (that of CUDA 13 supports only sm_75 and newer)"
-                    }
-                    (_, false) => "ptxas, NVIDIA's assembler",
+                    (Installer::Apk, _) => (
+                        "ptxas on a different system: NVIDIA's needs glibc, which this system \
+                         does not have",
+                        None,
+                    ),
+                    (_, true) => (
+                        "ptxas from CUDA 12 (that of CUDA 13 supports only sm_75 and newer)",
+                        TOOLKIT,
+                    ),
+                    (_, false) => ("ptxas, NVIDIA's assembler", TOOLKIT),
                 };
-                let toolkit =
-                    "or install the CUDA toolkit and set CUDA_HOME, or name ptxas in OFFLOAD_PTXAS";
-                let or_ptx = or_ptx(format!(", or list PTX, which needs no ptxas: {ptx}"));
-                (what, format!("{toolkit}{or_ptx}"))
+                let mut instead = Vec::new();
+                instead.extend(toolkit.map(own));
+                instead.extend(or_ptx.then(|| {
+                    let number = if *old { 70 } else { 90 };
+                    format!("or list PTX, which needs no ptxas: compute_{number} in place of sm_{number}")
+                }));
+                (own(what), instead.join(", "))
             }
             Self::Nvcc => (
-                "nvcc and the parts that it needs",
-                named("or install the whole CUDA toolkit and set CUDA_HOME or NVCC"),
+                own("nvcc and the parts that it needs"),
+                own("or install the whole CUDA toolkit and set CUDA_HOME or NVCC"),
             ),
             Self::Rocm => (
-                "HIP's headers and device libraries",
-                named("or install ROCm from AMD, and set ROCM_PATH if it is not in /opt/rocm"),
+                own("HIP's headers and device libraries"),
+                own("or install ROCm from AMD, and set ROCM_PATH if it is not in /opt/rocm"),
             ),
             Self::OpenCl => (
-                "OpenCL's loader, and Intel's driver for its GPUs",
-                named("or install Intel's own driver for this system"),
+                own("OpenCL's loader, and Intel's driver for its GPUs"),
+                own("or install Intel's own driver for this system"),
             ),
-        };
-        (what.into(), instead)
+        }
     }
 
     /// Returns the commands, or an empty list if no package is known for the system.
@@ -306,7 +287,7 @@ impl Installable {
             Self::Lld(Some(version)) if installer == Installer::Apt => {
                 install(&format!("lld-{version}"))
             }
-            Self::Lld(_) => install(packages.lld),
+            Self::Lld(_) => install(packages.clang.rsplit(' ').next().unwrap_or_default()),
             Self::NewClang => Self::Clang(NEW_CLANG).commands(system),
             Self::LinkingClang => match installer {
                 Installer::Apt => {
@@ -325,10 +306,11 @@ impl Installable {
                 }
                 _ => Vec::new(),
             },
-            Self::Ptxas { .. } if installer == Installer::Winget => install("Nvidia.CUDA"),
+            Self::Ptxas { .. } | Self::Nvcc if installer == Installer::Winget => {
+                install("Nvidia.CUDA")
+            }
             Self::Ptxas { old: true, .. } => OLD_PTXAS.commands(system, packages),
             Self::Ptxas { old: false, .. } => PTXAS.commands(system, packages),
-            Self::Nvcc if installer == Installer::Winget => install("Nvidia.CUDA"),
             Self::Nvcc => NVCC.commands(system, packages),
             Self::Rocm => match installer {
                 Installer::Apt => install("libamdhip64-dev rocm-device-libs"),

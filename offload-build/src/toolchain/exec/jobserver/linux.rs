@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A token, which is returned to the jobserver when dropped.
-#[derive(Debug)]
 pub struct Token {
     byte: u8,
     write: Arc<File>,
@@ -25,7 +24,6 @@ impl Drop for Token {
 }
 
 /// The pipe that contains the tokens.
-#[derive(Debug)]
 pub struct Jobserver {
     read: File,
     write: Arc<File>,

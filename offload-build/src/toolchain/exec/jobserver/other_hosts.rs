@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub type Token = Acquired;
 
 /// A jobserver, with a thread that waits for tokens, because some systems cannot poll for a token.
-#[derive(Debug)]
 pub struct Jobserver {
     // This field must be dropped first, because its thread may be about to put a token into the
     // inbox.

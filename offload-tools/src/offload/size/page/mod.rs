@@ -11,7 +11,7 @@ use crate::text::{escaped, escaped_str};
 use serde::Serialize;
 use serde_json::ser::Formatter;
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -33,28 +33,9 @@ struct Data<'a> {
     rest: u64,
     host: Vec<u64>,
     is_compressed: bool,
-    labels: Labels,
+    /// Labels of rows that occur for every file.
+    labels: BTreeMap<&'static str, &'static str>,
 }
-
-/// Labels of rows that occur for every file.
-#[derive(Serialize)]
-struct Labels {
-    kernels: &'static str,
-    not_kernels: &'static str,
-    no_module: &'static str,
-    containers: &'static str,
-    rest: &'static str,
-    rest_other: &'static str,
-}
-
-const LABELS: Labels = Labels {
-    kernels: tree::KERNELS,
-    not_kernels: tree::NOT_KERNELS,
-    no_module: tree::NO_MODULE,
-    containers: tree::CONTAINERS,
-    rest: tree::REST,
-    rest_other: tree::REST_OTHER,
-};
 
 #[derive(Serialize)]
 struct ImageData<'a> {
@@ -136,7 +117,14 @@ fn data(file: String, account: &Account) -> Data<'_> {
         host,
         names,
         is_compressed: account.is_compressed,
-        labels: LABELS,
+        labels: BTreeMap::from([
+            ("kernels", tree::KERNELS),
+            ("not_kernels", tree::NOT_KERNELS),
+            ("no_module", tree::NO_MODULE),
+            ("containers", tree::CONTAINERS),
+            ("rest", tree::REST),
+            ("rest_other", tree::REST_OTHER),
+        ]),
     }
 }
 
