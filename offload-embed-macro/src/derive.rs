@@ -100,6 +100,11 @@ fn parameters(input: ParseStream) -> Result<Vec<(Ident, TokenStream)>> {
         let mut is_bound = input.parse::<Option<Token![:]>>()?.is_some();
         while depth > 0 || !(input.peek(Token![,]) || input.peek(Token![>])) {
             is_bound &= depth > 0 || !input.peek(Token![=]);
+            // This `>` closes nothing.
+            if input.parse::<Option<Token![->]>>()?.is_some() {
+                bounds.extend(is_bound.then(|| quote! { -> }));
+                continue;
+            }
             let token: TokenTree = input.parse()?;
             match &token {
                 TokenTree::Punct(punct) if punct.as_char() == '<' => depth += 1,
@@ -259,6 +264,7 @@ mod tests {
             ("T = f32", "impl<T:::offload_gpu::"),
             ("T: Pod + Into<f32> = f32", "impl<T:Pod+Into<f32>+::offload_gpu::"),
             ("T: Has<Of = u8>", "impl<T:Has<Of=u8>+::offload_gpu::"),
+            ("T: Has<fn() -> u8>", "impl<T:Has<fn()->u8>+::offload_gpu::"),
         ] {
             let text = format!("#[repr(C)] struct Pair<{parameters}> {{ a: T }}");
             assert!(expanded(&text).starts_with(expected), "{}", expanded(&text));

@@ -1,6 +1,6 @@
 //! Finds the files of a pack.
 
-use crate::error::Error;
+use crate::error::{self, CURE};
 use std::env;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -10,30 +10,30 @@ use std::path::{Path, PathBuf};
 const FROM_DISK: &str = "OFFLOAD_FROM_DISK";
 
 /// Finds the index of the pack `name` in `OUT_DIR`. The pack's other files are in the same folder.
-pub(crate) fn index(name: &str) -> Result<PathBuf, Error> {
+pub(crate) fn index(name: &str) -> Result<PathBuf, String> {
     if name.is_empty() {
-        return Err(Error::NoName);
+        return Err("expected the name of a pack, which build.rs passes to compile(...)".to_owned());
     }
     if name.contains(['.', '/', '\\']) {
-        return Err(Error::FileName(name.to_owned()));
+        return Err(error::file_name(name));
     }
-    let out_dir = env::var_os("OUT_DIR").ok_or(Error::NoOutDir)?;
+    let out_dir = env::var_os("OUT_DIR").ok_or(error::NO_OUT_DIR)?;
     let folder = PathBuf::from(out_dir).join("offload");
     let path = folder.join(format!("{name}.index"));
     if !path.is_file() {
-        return Err(Error::NoPack { name: name.to_owned(), others: names_in(&folder), folder });
+        return Err(error::no_pack(name, &folder, &names_in(&folder)));
     }
     Ok(path)
 }
 
 /// Whether the variable for reading packs from disk is set.
-pub(crate) fn from_disk() -> Result<bool, Error> {
+pub(crate) fn from_disk() -> Result<bool, String> {
     match env::var_os(FROM_DISK) {
         None => Ok(false),
         Some(value) if value.is_empty() || value == "0" => Ok(false),
         Some(value) if value == "1" => Ok(true),
         Some(value) => {
-            Err(Error::Switch { variable: FROM_DISK, value: value.to_string_lossy().into_owned() })
+            Err(format!("{FROM_DISK} is '{}', but must be '1' or '0'", value.to_string_lossy()))
         }
     }
 }
@@ -52,23 +52,30 @@ pub(crate) struct Library<'a> {
 
 impl Library<'_> {
     /// Checks that the library is complete, by its size and the first bytes of the pack.
-    pub(crate) fn check(self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         let Self { path, size, offset, section, start } = self;
         let mut first = vec![0; start.len()];
-        let found = File::open(&path).and_then(|mut file| {
-            file.seek(SeekFrom::Start(offset))?;
+        let found = File::open(path).and_then(|mut file| {
+            file.seek(SeekFrom::Start(*offset))?;
             // Errors are ignored: the size check detects a truncated library.
             let _ = file.read_exact(&mut first);
             Ok(file.metadata()?.len())
         });
-        match found {
-            Ok(found) if found != size => Err(Error::Size { path, expected: size, found }),
-            Ok(_) if first != start => {
-                Err(Error::Magic { path, offset, section: section.to_owned() })
-            }
-            Ok(_) => Ok(()),
-            Err(error) => Err(Error::Io(path, error)),
+        let found = found.map_err(|error| error::unread(path, &error))?;
+        let path = path.display();
+        if found != *size {
+            return Err(format!(
+                "{path} is {found} bytes long, but should be {size}: the file is truncated or \
+                 damaged. {CURE}"
+            ));
         }
+        if first != *start {
+            return Err(format!(
+                "{path} contains no pack for {section} at offset {offset}: the file is damaged. \
+                 {CURE}"
+            ));
+        }
+        Ok(())
     }
 }
 

@@ -1,7 +1,7 @@
 //! `include_kernels!` with only the name of a pack: the build script has written the code. This
 //! module depends on no other crate, because most programs need only this part of the macros.
 
-use crate::error::Error;
+use crate::error::{self, CURE};
 use crate::resolve::{self, Library};
 use proc_macro::{Delimiter, Group, Literal, Span, TokenStream, TokenTree};
 use std::fs;
@@ -57,7 +57,7 @@ impl Call {
                 items.extend(code);
                 items
             }
-            Err(error) => self.error(&error.to_string(), name.span()),
+            Err(error) => self.error(&error, name.span()),
         })
     }
 
@@ -87,19 +87,19 @@ fn literal(token: TokenTree) -> Option<Literal> {
 /// that wrote the code. If the pack was built, the line also describes the library: its name, its
 /// size, the offset of the pack, the section, and the first bytes of the pack in hexadecimal
 /// digits.
-fn code(name: &str) -> Result<TokenStream, Error> {
+fn code(name: &str) -> Result<TokenStream, String> {
     let path = resolve::index(name)?.with_extension("rs");
-    let text = fs::read_to_string(&path).map_err(|error| Error::Io(path.clone(), error))?;
+    let text = fs::read_to_string(&path).map_err(|error| error::unread(&path, &error))?;
     let (first, items) = text.split_once('\n').unwrap_or((&text, ""));
     let mut words = first.split(' ').skip(1);
     let version = words.next().unwrap_or_default();
     if version != env!("CARGO_PKG_VERSION") {
-        let message = format!(
-            "offload-build {version} wrote this file, but the version of offload-gpu is {}: run \
-             `cargo update -p offload-gpu -p offload-build`",
+        return Err(format!(
+            "{}: offload-build {version} wrote this file, but the version of offload-gpu is {}: run \
+             `cargo update -p offload-gpu -p offload-build`. {CURE}",
+            path.display(),
             env!("CARGO_PKG_VERSION")
-        );
-        return Err(Error::Index(path, message));
+        ));
     }
     let facts: Vec<&str> = words.collect();
     if let [library, size, offset, section, start] = facts[..] {

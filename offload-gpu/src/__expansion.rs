@@ -14,7 +14,7 @@ pub use crate::call::{
 };
 pub use crate::pack::disk::load as load_from_disk;
 pub use crate::pack::registered::{Kernels, Wrapper};
-pub use crate::pack::{Compressed, Entry, ImageRecord, KernelPack, ModuleRecord, Plain};
+pub use crate::pack::{Compressed, ImageRecord, KernelPack, LinkedPack, ModuleRecord, Plain};
 pub use crate::pack::{Kernel, Module, kernel, module};
 pub use crate::pack::{file, linked, not_built, on_disk, opaque};
 pub use crate::placement::trusted;

@@ -83,12 +83,12 @@ macro_rules! placed_file {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! list_pack {
-    ($room:literal, $pack:expr, $name:literal) => {
+    ($pack:expr, $name:literal) => {
         $crate::if_packs_are_linked! {
             // SAFETY: the section contains entries, and this static is one.
             #[used]
             #[unsafe(link_section = "offload_packs_1")]
-            static LISTED: $crate::__expansion::Entry<$room> = $crate::__expansion::Entry::new(&$pack, $name);
+            static LISTED: $crate::__expansion::LinkedPack = $crate::__expansion::LinkedPack::new(&$pack, $name);
         }
     };
 }

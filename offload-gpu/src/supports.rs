@@ -87,29 +87,15 @@ fn is_only<F: Form>(pack: &KernelPack<F>, module: &Module<'_, F>) -> bool {
 mod tests {
     use super::*;
     use crate::__expansion::{
-        ImageRecord, ModuleRecord, Origin, PackImageKind, PtxVersion, linked, not_built, opaque,
+        ImageRecord, ModuleRecord, PackImageKind, PtxVersion, linked, not_built, opaque,
     };
     use crate::Plain;
 
-    const fn image(target: &'static str, kind: PackImageKind) -> ImageRecord {
-        let code = ImageRecord::code(target, kind);
-        ImageRecord {
-            target,
-            kind,
-            offset: 0,
-            size: 8,
-            origin: Origin::Compiled,
-            kernels: None,
-            limits: &[],
-            code,
-        }
-    }
-
     const IMAGES: &[ImageRecord] = &[
-        image("gfx1100", PackImageKind::CodeObject { version: 6 }),
-        image("sm_86", PackImageKind::Cubin),
-        image("compute_86", PackImageKind::Ptx { version: PtxVersion::new(7, 1) }),
-        image("gfx11-generic", PackImageKind::CodeObject { version: 6 }),
+        ImageRecord::of("gfx1100", PackImageKind::CodeObject { version: 6 }),
+        ImageRecord::of("sm_86", PackImageKind::Cubin),
+        ImageRecord::of("compute_86", PackImageKind::Ptx { version: PtxVersion::new(7, 1) }),
+        ImageRecord::of("gfx11-generic", PackImageKind::CodeObject { version: 6 }),
     ];
     const ONE: &[ModuleRecord] = &[ModuleRecord::new("saxpy", IMAGES.split_at(3).0)];
     const TWO: &[ModuleRecord] = &[

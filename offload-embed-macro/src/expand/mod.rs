@@ -84,8 +84,7 @@ fn on_disk(pack: &PackIndex, form: &str, folder: &Path) -> String {
 /// Returns the code for a pack's entry in the program's list of packs. The entry keeps the pack in
 /// the program, so only packs with `retain` are listed.
 pub(crate) fn listed(name: &str, pack: &str) -> String {
-    let room = name.len().next_multiple_of(8);
-    format!("__offload::list_pack!({room}, {pack}, {name:?});\n")
+    format!("__offload::list_pack!({pack}, {name:?});\n")
 }
 
 /// Parses the text with rustc's own parser. In development builds, proc-macro2's parser takes

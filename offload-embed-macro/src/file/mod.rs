@@ -7,9 +7,7 @@
 //! | `section` | names of sections that a user chooses |
 //! | `options` | which options fit the file |
 //! | `expand` | the expansion |
-//! | `error` | messages about the path and the file |
 
-mod error;
 mod expand;
 mod images;
 mod options;
@@ -17,7 +15,7 @@ mod section;
 
 use crate::expand::Embedded;
 use crate::input::Options;
-use error::Error;
+use crate::suggest;
 use images::Images;
 use offload_format::bundle;
 use offload_format::image::ImageKind;
@@ -96,45 +94,64 @@ const SOURCES: [&str; 9] = ["cu", "hip", "cl", "c", "cpp", "cc", "ll", "s", "rs"
 
 /// Reads the file at `path`; `source` is the source file in which the user wrote the path.
 /// `for_linkers` allows contents that only linkers can use.
-fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Result<File, Error> {
+///
+/// Each error message contains the attempted action, the cause and advice.
+fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Result<File, String> {
     if path.is_empty() {
-        return Err(Error::NoPath);
+        return Err("expected the path of a file, such as path = \"saxpy.hipfb\"".to_owned());
     }
     let (path, hint) = place(path, source)?;
     let extension =
         path.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
-    let is_source = SOURCES.contains(&extension.as_str());
-    let bytes = match fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(_) if is_source => return Err(Error::Source(path)),
-        Err(error) => {
-            let others = path.parent().map(files_in).unwrap_or_default();
-            return Err(Error::File { path, error, others, hint });
-        }
-    };
-    let (size, is_ptx) = (bytes.len() as u64, ImageKind::of(&bytes).is_ptx());
-    // clang writes PTX into files with the extension `.s`, which can be embedded.
-    if is_source && !is_ptx {
-        return Err(Error::Source(path));
-    }
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let found = fs::read(&path);
+    // clang writes PTX into files with the extension `.s`, which can be embedded.
+    let is_ptx = found.as_ref().is_ok_and(|bytes| ImageKind::of(bytes).is_ptx());
+    if SOURCES.contains(&extension.as_str()) && !is_ptx {
+        return Err(format!(
+            "{} is a source, which the macro does not compile: compile it in build.rs with \
+             offload_build::Build::new().file(...).compile({name:?}), and embed the pack with \
+             include_offload!({name:?})",
+            path.display()
+        ));
+    }
+    let bytes = found.map_err(|error| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let others = path.parent().map(files_in).unwrap_or_default();
+        let other = suggest::closest(&name, &others)
+            .map_or_else(String::new, |other| format!("; {other} is in that folder"));
+        format!("could not read {}: {error}{other}{hint}", path.display())
+    })?;
+    let size = bytes.len() as u64;
     let (kind, images) =
-        Images::of(&bytes, &name).map_err(|what| Error::Content { path: path.clone(), what })?;
+        Images::of(&bytes, &name).map_err(|what| format!("{} {what}", path.display()))?;
     let Images { modules, left_out, closed, unique_symbol, .. } = images;
     if closed.is_none() && !for_linkers && modules.iter().all(|module| module.images.is_empty()) {
-        return Err(Error::NoImage { path, left_out });
+        let what = left_out.join(", ");
+        return Err(format!(
+            "{} has nothing that a driver loads: {}. If the file is for a linker, such as \
+             clang-linker-wrapper, add `retain`",
+            path.display(),
+            if left_out.is_empty() { "it contains no image" } else { &what }
+        ));
     }
     Ok(File { path, name, size, kind, is_ptx, modules, closed, unique_symbol })
 }
 
 /// Resolves a path, and returns advice in case the file is missing. The path is absolute, relative
 /// to the source file that calls the macro, or starts with a variable that Cargo sets.
-fn place(path: &str, source: Option<PathBuf>) -> Result<(PathBuf, &'static str), Error> {
+fn place(path: &str, source: Option<PathBuf>) -> Result<(PathBuf, &'static str), String> {
     if let Some(rest) = path.strip_prefix('$') {
         let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));
         let folder = ["OUT_DIR", "CARGO_MANIFEST_DIR"].into_iter().find(|it| *it == name);
-        let folder =
-            folder.and_then(env::var_os).ok_or_else(|| Error::Variable(name.to_owned()))?;
+        let folder = folder.and_then(env::var_os).ok_or_else(|| match name {
+            "OUT_DIR" => "$OUT_DIR is the folder of a build script, but this package has no build \
+                          script"
+                .to_owned(),
+            _ => format!(
+                "unknown variable ${name}: a path can start with $OUT_DIR/ or $CARGO_MANIFEST_DIR/"
+            ),
+        })?;
         let hint = match name {
             "OUT_DIR" => "; build.rs must create it",
             _ => "",
@@ -144,8 +161,10 @@ fn place(path: &str, source: Option<PathBuf>) -> Result<(PathBuf, &'static str),
     if Path::new(path).is_absolute() {
         return Ok((path.into(), ""));
     }
-    let source =
-        source.filter(|source| !source.as_os_str().is_empty()).ok_or(Error::NoSourceFile)?;
+    let source = source.filter(|source| !source.as_os_str().is_empty()).ok_or(
+        "the compiler does not report which file calls the macro: start the path with \
+         $CARGO_MANIFEST_DIR/, the folder of the package's Cargo.toml",
+    )?;
     let beside = source.parent().unwrap_or(Path::new("")).join(path);
     // The compiler reports source paths relative to its working folder.
     let path = env::current_dir().map_or(beside.clone(), |here| here.join(beside));

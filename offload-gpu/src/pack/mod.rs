@@ -21,7 +21,7 @@ pub use decompressed::Decompressed;
 pub use form::{Compressed, Form, Plain};
 pub use image::PackImage;
 pub use kernel::{Kernel, kernel};
-pub use linked::{Entry, LinkedPack, linked_packs};
+pub use linked::{LinkedPack, linked_packs};
 pub use module::{Module, module};
 pub use record::{ImageRecord, ModuleRecord};
 

@@ -142,6 +142,13 @@ impl ImageRecord {
         }
     }
 
+    /// Returns the record of an image of 8 bytes at the start of a pack, whose kernels are unknown.
+    #[cfg(test)]
+    pub(crate) const fn of(target: &'static str, kind: PackImageKind) -> Self {
+        let (origin, code) = (Origin::Compiled, Self::code(target, kind));
+        Self { target, kind, offset: 0, size: 8, origin, kernels: None, limits: &[], code }
+    }
+
     /// Returns what is wrong with the image's offset or size in a pack or stream of `whole` bytes,
     /// if anything.
     #[inline]

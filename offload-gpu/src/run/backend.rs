@@ -117,8 +117,9 @@ pub(super) trait Backend: Send + Sync {
     /// Frees memory on the device. Ignores errors, since nothing can be done about them.
     ///
     /// # Safety
-    /// The memory comes from [`Backend::allocate`], is freed once, and is no longer used.
-    unsafe fn free(&self, memory: Handle);
+    /// The memory comes from [`Backend::allocate`], has `size` bytes, is freed once, and is no
+    /// longer used.
+    unsafe fn free(&self, memory: Handle, size: usize);
 
     /// Copies from the host to the device, after all earlier work. Padding bytes need not be
     /// initialized.

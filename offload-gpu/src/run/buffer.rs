@@ -209,7 +209,7 @@ impl<T: BufferItem> Drop for Buffer<T> {
         if let Some(memory) = self.memory {
             // SAFETY: the memory was allocated for this buffer, and only this buffer frees it. The
             // caller of each launch guarantees that no kernel still uses the memory.
-            unsafe { self.device.0.backend.free(memory) };
+            unsafe { self.device.0.backend.free(memory, self.len * size_of::<T>()) };
         }
     }
 }

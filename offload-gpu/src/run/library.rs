@@ -10,59 +10,52 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use libloading::Library;
 
-/// A library that stays loaded until the program ends, since drivers start threads and register
-/// functions that run at exit.
-pub(super) struct DriverLibrary {
-    /// The file name by which the library was found.
-    pub(super) name: &'static str,
-    library: ManuallyDrop<Library>,
-}
+/// Returns the address of the function with this name.
+pub(super) type Find<'a> = dyn Fn(&str) -> Option<NonNull<c_void>> + 'a;
 
-impl DriverLibrary {
-    /// Loads the first of `names` that exists and has these functions. The system's loader searches
-    /// for the library: no variable of this crate sets a path. If the loader finds a stub library,
-    /// which exists only for linking and lacks functions, the next name is tried. Returns an error
-    /// message if no library can be loaded.
-    ///
-    /// # Safety
-    /// Libraries with these names must be the real driver, and the driver's code may run in this
-    /// process.
-    pub(super) unsafe fn open(names: &[&'static str], functions: &[&str]) -> Result<Self, String> {
-        let mut broken = Vec::new();
-        for name in names {
-            // SAFETY: the caller guarantees that the library may be loaded and run.
-            match unsafe { Library::new(*name) } {
-                Ok(library) => {
-                    let library = Self { name, library: ManuallyDrop::new(library) };
-                    match functions.iter().find(|function| library.find(function).is_none()) {
-                        None => return Ok(library),
-                        Some(missing) => broken.push(format!(
-                            "{name} has no function {missing}: it is too old, or a stub for linking"
-                        )),
-                    }
+/// Loads the first of `names` that exists, and returns its table of functions. The system's loader
+/// searches for the library: no variable of this crate sets a path. If the loader finds a stub
+/// library, which exists only for linking and lacks functions, the next name is tried. Returns an
+/// error message if no library can be loaded.
+///
+/// The library stays loaded until the program ends, since drivers start threads and register
+/// functions that run at exit.
+///
+/// # Safety
+/// Libraries with these names must be the real driver, whose functions have the types of `table`,
+/// and the driver's code may run in this process.
+pub(super) unsafe fn open<T>(
+    names: &[&'static str],
+    table: unsafe fn(&'static str, &Find<'_>) -> Result<T, &'static str>,
+) -> Result<T, String> {
+    let mut broken = Vec::new();
+    for name in names {
+        // SAFETY: the caller guarantees that the library may be loaded and run.
+        match unsafe { Library::new(*name) } {
+            Ok(library) => {
+                let library = ManuallyDrop::new(library);
+                // SAFETY: the caller guarantees the types of the functions.
+                match unsafe { table(name, &|function| address(&library, function.as_bytes())) } {
+                    Ok(table) => return Ok(table),
+                    Err(missing) => broken.push(format!(
+                        "{name} has no function {missing}: it is too old, or a stub for linking"
+                    )),
                 }
-                Err(error) => {
-                    // The error's source contains the loader's message, if there is one.
-                    let reason =
-                        error.source().map_or_else(|| error.to_string(), ToString::to_string);
-                    if !is_not_found(name, &reason) {
-                        broken.push(format!("{name} does not load: {reason}"));
-                    }
+            }
+            Err(error) => {
+                // The error's source contains the loader's message, if there is one.
+                let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+                if !is_not_found(name, &reason) {
+                    broken.push(format!("{name} does not load: {reason}"));
                 }
             }
         }
-        Err(if broken.is_empty() {
-            format!("the system's loader finds no {}", joined(names, ", "))
-        } else {
-            joined(&broken, "; ")
-        })
     }
-
-    /// Returns the address of a function. The address stays valid, since the library is never
-    /// unloaded.
-    pub(super) fn find(&self, name: &str) -> Option<NonNull<c_void>> {
-        address(&self.library, name.as_bytes())
-    }
+    Err(if broken.is_empty() {
+        format!("the system's loader finds no {}", joined(names, ", "))
+    } else {
+        joined(&broken, "; ")
+    })
 }
 
 /// Returns the address of a function. The address is valid as long as the library is loaded.
@@ -88,9 +81,8 @@ fn is_not_found(name: &str, reason: &str) -> bool {
         || contains(reason, "os error 126")
 }
 
-/// Declares a table of functions that a library exports under the same names, and `open`, which
-/// fills the table. Functions after `optional` may be missing, because only later versions of the
-/// library have them.
+/// Declares a table of functions with these names. Functions after `optional` may be missing,
+/// because only later versions of the library have them.
 ///
 /// One calling convention is enough: this crate uses drivers only on 64-bit systems, which have
 /// only one.
@@ -106,34 +98,33 @@ macro_rules! functions {
         $(#[$attribute])*
         #[allow(non_snake_case)]
         pub(super) struct $table {
-            pub(super) library: $crate::run::library::DriverLibrary,
+            /// The file name by which the library was found.
+            #[allow(dead_code, reason = "not all tables are named in messages")]
+            pub(super) name: &'static str,
             $(pub(super) $function: unsafe extern "C" fn($($parameter),*) -> $result,)*
             $(pub(super) $late: Option<unsafe extern "C" fn($($late_parameter),*) -> $late_result>,)*
         }
 
         impl $table {
-            /// Loads the first of `names` that has the functions, and looks them up. Returns an
-            /// error message if no library has them.
+            /// Looks up the functions in a library. The error is the name of a missing function.
             ///
             /// # Safety
-            /// Libraries with these names must export functions of these types.
-            unsafe fn open(names: &[&'static str]) -> core::result::Result<Self, alloc::string::String> {
+            /// The functions that `find` returns must have these types.
+            unsafe fn of(name: &'static str, find: &$crate::run::library::Find<'_>) -> core::result::Result<Self, &'static str> {
                 use core::{ffi::c_void, mem::transmute, ptr::NonNull};
-                // SAFETY: the caller guarantees that the library is the real one.
-                let library = unsafe { $crate::run::library::DriverLibrary::open(names, &[$(stringify!($function)),*])? };
-                let found = |name: &str| library.find(name).expect("`open` found it");
                 Ok(Self {
+                    name,
                     $(
                         // SAFETY: the caller guarantees the type of the function at this address,
                         // which is not null.
                         $function: unsafe {
                             transmute::<NonNull<c_void>, unsafe extern "C" fn($($parameter),*) -> $result>(
-                                found(stringify!($function)),
+                                find(stringify!($function)).ok_or(stringify!($function))?,
                             )
                         },
                     )*
                     $(
-                        $late: match library.find(stringify!($late)) {
+                        $late: match find(stringify!($late)) {
                             // SAFETY: as above.
                             Some(address) => Some(unsafe {
                                 transmute::<NonNull<c_void>, unsafe extern "C" fn($($late_parameter),*) -> $late_result>(address)
@@ -141,7 +132,6 @@ macro_rules! functions {
                             None => None,
                         },
                     )*
-                    library,
                 })
             }
         }

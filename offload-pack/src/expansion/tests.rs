@@ -93,18 +93,18 @@ fn blocks_of_code_in_comments_are_no_rust_examples() {
     assert_eq!(lines(&[]), "");
 }
 
-/// Returns the items for the pack of [`INDEX`] with a signature of its kernel.
-fn items(declared: &[Declared]) -> String {
-    let signatures =
-        "signature saxpy saxpy\nsource saxpy\nplace saxpy.cu:1\nparameter n i32\nparameter a f32\n";
+/// Returns the items for the pack of [`INDEX`] with these signatures.
+fn items(signatures: &str, program: Program<'_>, is_nested: bool) -> String {
     let index = Index::parse(INDEX).unwrap();
-    let program = Program { declared, overrides: &[] };
-    super::items(&index.modules()[0], &signatures.parse().unwrap(), program, 0, false, "Plain")
+    let signatures = signatures.parse().unwrap();
+    super::items(&index.modules()[0], &signatures, program, 0, is_nested, "Plain")
 }
 
 #[test]
 fn a_declared_kernel_replaces_that_of_the_source() {
-    let of_source = items(&[]);
+    let signatures =
+        "signature saxpy saxpy\nsource saxpy\nplace saxpy.cu:1\nparameter n i32\nparameter a f32\n";
+    let of_source = of_signatures(signatures);
     assert!(of_source.contains("pub fn saxpy(n: impl __offload_arguments::saxpy::n_1_4<"));
 
     let parameter = |name: &str| crate::signature::Parameter {
@@ -119,7 +119,8 @@ fn a_declared_kernel_replaces_that_of_the_source() {
         parameters: vec![parameter("n"), parameter("a")],
         ..Signature::default()
     };
-    let declared = items(&[Declared { signature, attributes: "#[must_use]".to_string() }]);
+    let declared = [Declared { signature, attributes: "#[must_use]".to_string() }];
+    let declared = items(signatures, Program { declared: &declared, overrides: &[] }, false);
     for part in [
         "use super::{__offload,__offload_layout_of_match,type_of_n,type_of_a};",
         "pub type Call_of_match = __offload::Call<2, { __offload_layout_of_match.bytes }, ",
@@ -139,7 +140,6 @@ fn a_declared_kernel_replaces_that_of_the_source() {
 
 #[test]
 fn named_knows_each_kernel() {
-    let index = Index::parse(INDEX).unwrap();
     let signatures = "record Half - - opaque Half\n\
         signature k_f32 _Z1kIfEvPT_\nsource k<float>\nplace k.cu:1\nparameter x *mut f32\n\
         signature named named\nsource named\nplace a\\tb.cu:2\nparameter y *mut f32\nparameter z *const void\n\
@@ -147,9 +147,7 @@ fn named_knows_each_kernel() {
         signature ch_n _Z2chILc10EEvv\nsource ch<'\\\\n'>\nplace k.cu:6\n\
         signature by_value by_value\nsource by_value\nplace k.cu:3\nparameter h Half\n\
         signature differs differs\nsource differs\nplace k.cu:4\nparameter x *mut f32\ndiffers in sm_80\n";
-    let signatures = signatures.parse().unwrap();
-    let text =
-        super::items(&index.modules()[0], &signatures, Program::default(), 0, false, "Plain");
+    let text = of_signatures(signatures);
     for part in [
         "NamedGroup { kernels: \"k_f32\\t_Z1kIfEvPT_\\tk<float>\\tk.cu:1\\tx\\n\", \
          arguments: &[(0, __offload::wanted::<*mut __offload::core::primitive::f32>),]",
@@ -169,26 +167,21 @@ fn named_knows_each_kernel() {
 
 #[test]
 fn enumerations_of_a_nested_module_hide_those_around_it() {
-    let index = Index::parse(INDEX).unwrap();
     let signatures = "enum Mode u8 Mode\nvalue Fast 0\nenum Kind u8 Kind\nvalue Min 0\n";
-    let signatures = signatures.parse().unwrap();
     for (is_nested, names) in [(false, "*"), (true, "{Mode,Kind}")] {
-        let module = &index.modules()[0];
-        let text = super::items(module, &signatures, Program::default(), 0, is_nested, "Plain");
+        let text = items(signatures, Program::default(), is_nested);
         assert!(text.contains(&format!("pub use self::__offload_constants::{names};")), "{text}");
     }
 }
 
 #[test]
 fn a_struct_with_a_type_of_the_program_says_why_it_differs() {
-    let index = Index::parse(INDEX).unwrap();
     let signatures = "record P 8 4 fields P\nfield x 0 i64\nrecord Q 12 4 fields Q\nfield p 0 P\nfield c 8 i8\n\
                       signature k k\nsource k\nplace k.cu:1\nparameter q *const Q\n";
     let overrides =
         [Override { record: "P".to_string(), ty: Some("__offload_override_0".to_string()) }];
     let program = Program { declared: &[], overrides: &overrides };
-    let signatures = signatures.parse().unwrap();
-    let text = super::items(&index.modules()[0], &signatures, program, 0, false, "Plain");
+    let text = items(signatures, program, false);
     let check = "size_of::<Q>() == 12, \"`Q` contains a type of your program that \
                  replaces a struct of the kernels but has a greater alignment: give both the same \
                  alignment\");";
@@ -197,9 +190,7 @@ fn a_struct_with_a_type_of_the_program_says_why_it_differs() {
 
 /// Returns the items for kernels with these signatures.
 fn of_signatures(signatures: &str) -> String {
-    let index = Index::parse(INDEX).unwrap();
-    let signatures = signatures.parse().unwrap();
-    super::items(&index.modules()[0], &signatures, Program::default(), 0, false, "Plain")
+    items(signatures, Program::default(), false)
 }
 
 /// Returns the signature of an instance of a template, with lines for the arguments.

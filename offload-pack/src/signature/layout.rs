@@ -191,44 +191,41 @@ impl Signature {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::string::ToString;
-    use alloc::vec;
     use core::slice;
 
-    fn record(size: (u64, u64), fields: &[(u64, Scalar)]) -> Content {
-        let field = |(number, (offset, scalar)): (usize, &(u64, Scalar))| Field {
-            name: alloc::format!("f{number}"),
-            offset: *offset,
-            ty: Type::Scalar(*scalar),
+    /// Returns a record whose fields have these offsets and types.
+    fn record(
+        name: &str,
+        (bytes, align): (u64, u64),
+        fields: &[(u64, &str)],
+        records: &[Record],
+    ) -> Record {
+        let field = |(offset, ty): &(u64, &str)| {
+            let ty = Type::parse(ty).unwrap();
+            Field { name: "f".into(), offset: *offset, ty }
         };
-        let fields = fields.iter().enumerate().map(field).collect();
-        Record::new(
-            "P".to_string(),
-            "P".to_string(),
-            Size { bytes: size.0, align: size.1 },
-            fields,
-            &[],
-        )
-        .content
+        let fields = fields.iter().map(field).collect();
+        Record::new(name.into(), name.into(), Size { bytes, align }, fields, records)
     }
 
     #[test]
     fn what_rust_lays_out_the_same_way_has_fields() {
+        let content = |size, fields: &[_]| record("P", size, fields, &[]).content;
         let has_fields = |content: Content| matches!(content, Content::Fields(_));
-        assert!(has_fields(record((16, 8), &[(0, Scalar::F32), (8, Scalar::F64)])));
-        assert!(has_fields(record((16, 16), &[(0, Scalar::F32)])));
-        let packed = record((12, 1), &[(0, Scalar::F32), (4, Scalar::F64)]);
+        assert!(has_fields(content((16, 8), &[(0, "f32"), (8, "f64")])));
+        assert!(has_fields(content((16, 16), &[(0, "f32")])));
+        let packed = content((12, 1), &[(0, "f32"), (4, "f64")]);
         assert!(matches!(packed, Content::Packed(_)));
         for opaque in [
             // No Rust struct can have these layouts. In order, the records have a field at a wrong
             // offset, a gap between fields, extra bytes at the end, overlapping fields, fields
             // packed to an alignment of 2, and no fields.
-            record((16, 8), &[(0, Scalar::F32), (4, Scalar::F64)]),
-            record((16, 8), &[(0, Scalar::I8), (4, Scalar::I8)]),
-            record((24, 8), &[(0, Scalar::F64)]),
-            record((8, 8), &[(0, Scalar::F64), (0, Scalar::I64)]),
-            record((10, 2), &[(0, Scalar::I16), (2, Scalar::F64)]),
-            record((1, 1), &[]),
+            content((16, 8), &[(0, "f32"), (4, "f64")]),
+            content((16, 8), &[(0, "i8"), (4, "i8")]),
+            content((24, 8), &[(0, "f64")]),
+            content((8, 8), &[(0, "f64"), (0, "i64")]),
+            content((10, 2), &[(0, "i16"), (2, "f64")]),
+            content((1, 1), &[]),
         ] {
             assert_eq!(opaque, Content::Opaque);
         }
@@ -236,26 +233,15 @@ mod tests {
 
     #[test]
     fn what_names_its_alignment_is_in_no_packed_struct() {
-        let new = |name: &str, size: (u64, u64), ty: &str, records: &[Record]| {
-            let fields =
-                vec![Field { name: "f".to_string(), offset: 0, ty: Type::parse(ty).unwrap() }];
-            Record::new(
-                name.to_string(),
-                name.to_string(),
-                Size { bytes: size.0, align: size.1 },
-                fields,
-                records,
-            )
-        };
-        let plain = new("Plain", (4, 4), "f32", &[]);
-        let aligned = new("Aligned", (8, 8), "f32", &[]);
-        let outer = new("Outer", (8, 8), "Aligned", slice::from_ref(&aligned));
+        let plain = record("Plain", (4, 4), &[(0, "f32")], &[]);
+        let aligned = record("Aligned", (8, 8), &[(0, "f32")], &[]);
+        let outer = record("Outer", (8, 8), &[(0, "Aligned")], slice::from_ref(&aligned));
         let records = [plain, aligned, outer];
         assert_eq!(
             [0, 1, 2].map(|at: usize| records[at].names_alignment(&records)),
             [false, true, false]
         );
-        let packed = |size, ty| new("P", (size, 1), ty, &records).content;
+        let packed = |size, ty| record("P", (size, 1), &[(0, ty)], &records).content;
         assert!(matches!(packed(4, "Plain"), Content::Packed(_)));
         for ty in ["Aligned", "Outer", "[Outer; 1]"] {
             assert_eq!(packed(8, ty), Content::Opaque, "{ty}");
@@ -264,20 +250,9 @@ mod tests {
 
     #[test]
     fn a_record_of_records_knows_their_sizes() {
-        let inner = Record::pointed_to("Opaque".to_string(), "Opaque".to_string());
-        let field = |ty: &str| {
-            vec![Field { name: "f".to_string(), offset: 0, ty: Type::parse(ty).unwrap() }]
-        };
-        let outer = |ty| {
-            Record::new(
-                "P".to_string(),
-                "P".to_string(),
-                Size { bytes: 8, align: 8 },
-                field(ty),
-                slice::from_ref(&inner),
-            )
-        };
-        assert!(matches!(outer("*mut Opaque").content, Content::Fields(_)));
-        assert_eq!(outer("Opaque").content, Content::Opaque);
+        let inner = Record::pointed_to("Opaque".into(), "Opaque".into());
+        let outer = |ty| record("P", (8, 8), &[(0, ty)], slice::from_ref(&inner)).content;
+        assert!(matches!(outer("*mut Opaque"), Content::Fields(_)));
+        assert_eq!(outer("Opaque"), Content::Opaque);
     }
 }

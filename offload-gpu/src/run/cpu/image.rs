@@ -25,20 +25,9 @@ use std::sync::{Mutex, PoisonError};
 /// addresses.
 pub(super) type Entry = unsafe extern "C-unwind" fn(addresses: *mut c_void);
 
-/// A function that calls an entry for the blocks from `first` up to, but not including, `end`.
+/// A function that calls an entry for the blocks from `first` up to, but not including, `end`. In a
+/// checked image, it returns the number of findings.
 pub(super) type LaunchBlocks = unsafe extern "C" fn(
-    grid: *const c_uint,
-    block: *const c_uint,
-    first: u64,
-    end: u64,
-    shared: usize,
-    entry: Entry,
-    addresses: *mut c_void,
-);
-
-/// A function like [`LaunchBlocks`] that also takes settings. In a checked image, it returns the
-/// number of findings.
-pub(super) type LaunchWith = unsafe extern "C" fn(
     grid: *const c_uint,
     block: *const c_uint,
     first: u64,
@@ -53,10 +42,8 @@ pub(super) type LaunchWith = unsafe extern "C" fn(
 #[derive(Clone, Copy)]
 pub(super) struct Launchers {
     pub(super) blocks: LaunchBlocks,
-    /// A function that runs blocks with settings; `None` in images from earlier versions of
-    /// offload-build.
-    pub(super) with: Option<LaunchWith>,
-    /// A function that reports stack overflows; `None` in the same images as `with`.
+    /// A function that reports stack overflows; `None` in checked images and on
+    /// systems where blocks have no stacks.
     pub(super) no_access: Option<NoAccess>,
     /// Whether a sanitizer checks the image's kernels.
     pub(super) is_checked: bool,
@@ -115,22 +102,19 @@ impl LoadedImage {
             let of_check = checked.as_ref().map(check::hint).unwrap_or_default();
             format!("{reason}{}{of_check}", source.hint(&reason))
         })?;
-        let blocks = address(&library, b"offload_cpu_launch_blocks\0").ok_or(
-            "the image has no function offload_cpu_launch_blocks: build the image with this \
+        let blocks = address(&library, b"offload_cpu_launch_with\0").ok_or(
+            "the image has no function offload_cpu_launch_with: build the image with this \
              version of offload-build",
         )?;
-        // SAFETY: `offload/cpu.h` declares the function with this type.
-        let blocks = unsafe { mem::transmute::<NonNull<c_void>, LaunchBlocks>(blocks) };
-        let with = address(&library, b"offload_cpu_launch_with\0");
         // SAFETY: `offload/schedule.h` declares the function with this type.
-        let with = with.map(|it| unsafe { mem::transmute::<NonNull<c_void>, LaunchWith>(it) });
+        let blocks = unsafe { mem::transmute::<NonNull<c_void>, LaunchBlocks>(blocks) };
         let no_access = address(&library, b"offload_cpu_no_access\0");
         // SAFETY: `offload/ends.h` declares the function with this type.
         let no_access =
             no_access.map(|it| unsafe { mem::transmute::<NonNull<c_void>, NoAccess>(it) });
         let checks_races = checked.as_ref().is_some_and(|it| it.check == Check::Races);
         let is_checked = checked.is_some();
-        let launchers = Launchers { blocks, with, no_access, is_checked, checks_races };
+        let launchers = Launchers { blocks, no_access, is_checked, checks_races };
         let source = ManuallyDrop::new(source.once_loaded());
         Ok(Self {
             library: ManuallyDrop::new(library),

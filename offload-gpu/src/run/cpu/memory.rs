@@ -1,9 +1,12 @@
 //! Host memory, which the CPU uses as device memory.
+//!
+//! It comes from the system's allocator even if the program sets another one. On Unix, that is the
+//! C library, which stores no data next to this memory, so AddressSanitizer detects out-of-bounds
+//! accesses.
 
-#[cfg(not(unix))]
-pub(super) use other_hosts::{allocate, free};
-#[cfg(unix)]
-pub(super) use unix::{allocate, free};
+use alloc::alloc::{GlobalAlloc, Layout};
+use core::ptr;
+use std::alloc::System;
 
 /// The alignment of allocations, as on GPUs.
 const ALIGN: usize = 256;
@@ -14,84 +17,21 @@ pub(super) fn is_left(size: usize) -> bool {
     if start.is_null() {
         return false;
     }
-    // SAFETY: the memory comes from `allocate`.
-    unsafe { free(start) };
+    // SAFETY: the memory comes from `allocate`, and has this size.
+    unsafe { free(start, size) };
     true
 }
 
-/// Memory from the C library. This crate stores no data next to it, so AddressSanitizer detects
-/// out-of-bounds accesses.
-#[cfg(unix)]
-mod unix {
-    use super::ALIGN;
-    use core::ffi::{c_int, c_void};
-    use core::ptr;
-
-    mod c {
-        use super::{c_int, c_void};
-        unsafe extern "C" {
-            pub(super) fn posix_memalign(
-                memory: *mut *mut c_void,
-                alignment: usize,
-                size: usize,
-            ) -> c_int;
-            pub(super) fn free(memory: *mut c_void);
-        }
-    }
-
-    /// Returns memory of `size` bytes, or null.
-    pub(in super::super) fn allocate(size: usize) -> *mut u8 {
-        let mut memory = ptr::null_mut();
-        // SAFETY: the alignment is a power of two, and a multiple of a pointer's size.
-        let error = unsafe { c::posix_memalign(&raw mut memory, ALIGN, size) };
-        if error == 0 { memory.cast() } else { ptr::null_mut() }
-    }
-
-    /// # Safety
-    /// The memory comes from [`allocate`], and is freed once.
-    pub(in super::super) unsafe fn free(memory: *mut u8) {
-        // SAFETY: the caller guarantees the condition of this function.
-        unsafe { c::free(memory.cast()) }
-    }
+/// Returns memory of `size` bytes, or null. `size` is not 0.
+pub(super) fn allocate(size: usize) -> *mut u8 {
+    // SAFETY: the size is not 0.
+    Layout::from_size_align(size, ALIGN)
+        .map_or(ptr::null_mut(), |layout| unsafe { System.alloc(layout) })
 }
 
-/// Memory from Rust's allocator. The size, which is needed to free the memory, is stored in front
-/// of it.
-#[cfg(not(unix))]
-mod other_hosts {
-    use super::ALIGN;
-    use alloc::alloc::{Layout, alloc, dealloc};
-    use core::ptr;
-
-    fn layout(size: usize) -> Option<Layout> {
-        Layout::from_size_align(size.checked_add(ALIGN)?, ALIGN).ok()
-    }
-
-    /// Returns memory of `size` bytes, or null.
-    pub(in super::super) fn allocate(size: usize) -> *mut u8 {
-        let Some(layout) = layout(size) else { return ptr::null_mut() };
-        // SAFETY: the size is not 0.
-        let start = unsafe { alloc(layout) };
-        if start.is_null() {
-            return start;
-        }
-        // SAFETY: the `ALIGN` bytes before the returned address are large enough and aligned for a
-        // `usize`.
-        unsafe {
-            start.cast::<usize>().write(size);
-            start.add(ALIGN)
-        }
-    }
-
-    /// # Safety
-    /// The memory comes from [`allocate`], and is freed once.
-    pub(in super::super) unsafe fn free(memory: *mut u8) {
-        // SAFETY: `allocate` stored the size in front of the memory.
-        unsafe {
-            let start = memory.sub(ALIGN);
-            if let Some(layout) = layout(start.cast::<usize>().read()) {
-                dealloc(start, layout);
-            }
-        }
-    }
+/// # Safety
+/// The memory comes from [`allocate`] with this size, and is freed once.
+pub(super) unsafe fn free(memory: *mut u8, size: usize) {
+    // SAFETY: `allocate` used the same layout, which is valid.
+    unsafe { System.dealloc(memory, Layout::from_size_align_unchecked(size, ALIGN)) }
 }

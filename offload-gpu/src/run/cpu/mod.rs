@@ -140,9 +140,9 @@ impl Backend for Cpu {
         Ok(Handle(start.cast()))
     }
 
-    unsafe fn free(&self, memory: Handle) {
-        // SAFETY: the memory comes from `allocate`.
-        unsafe { memory::free(memory.0.cast()) }
+    unsafe fn free(&self, memory: Handle, size: usize) {
+        // SAFETY: the memory comes from `allocate`, and has this size.
+        unsafe { memory::free(memory.0.cast(), size) }
     }
 
     unsafe fn upload(&self, to: Handle, from: &[MaybeUninit<u8>]) -> Result<()> {

@@ -220,7 +220,7 @@ mod signals {
             sigaltstack(&raw const stack, ptr::null_mut());
             run();
             sigaltstack(&raw const before, ptr::null_mut());
-            memory::free(start);
+            memory::free(start, size);
         }
     }
 }

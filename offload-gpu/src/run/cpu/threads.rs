@@ -15,7 +15,7 @@ use core::num::NonZero;
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
-use offload_pack::checks::{Order, variables};
+use offload_pack::checks::Order;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 
@@ -58,11 +58,8 @@ pub(super) unsafe fn run(
         // SAFETY: the types are those of `offload/schedule.h`. The addresses, which are only read,
         // and the settings live until the call returns.
         running::blocks(kernel.launchers.no_access, depth, &mut || unsafe {
-            if let Some(with) = kernel.launchers.with {
-                with(grid, block, first, end, shared, kernel.entry, addresses, &raw const settings);
-            } else {
-                (kernel.launchers.blocks)(grid, block, first, end, shared, kernel.entry, addresses);
-            }
+            let run = kernel.launchers.blocks;
+            run(grid, block, first, end, shared, kernel.entry, addresses, &raw const settings);
         });
         refusal.result()
     };
@@ -134,14 +131,6 @@ unsafe fn run_on_one(
     launch: &Launch,
     arguments: &Arguments<'_>,
 ) -> Result<(), String> {
-    let with = kernel.launchers.with.ok_or_else(|| {
-        format!(
-            "{} or {} is set, but the image for the CPU supports neither: build the image with \
-             this version of offload-build, or unset the variables",
-            variables::ORDER,
-            variables::TIME_LIMIT
-        )
-    })?;
     let name = arguments.kernel;
     let c_name = CString::new(log::name_in_reports(number, name)).ok();
     let progress = Progress::default();
@@ -155,7 +144,7 @@ unsafe fn run_on_one(
         // SAFETY: the types are those of `offload/schedule.h`. The addresses, which are only read,
         // and the settings with all that they point to live until the call returns.
         running::blocks(kernel.launchers.no_access, depth, &mut || unsafe {
-            findings = with(
+            findings = (kernel.launchers.blocks)(
                 grid.as_ptr(),
                 launch.block.0.as_ptr(),
                 0,

@@ -5,7 +5,7 @@
 //! under the plain name.
 
 use crate::run::error::{DriverErrors, in_words};
-use crate::run::library::functions;
+use crate::run::library::{self, functions};
 use alloc::format;
 use alloc::string::String;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_ulonglong, c_void};
@@ -88,6 +88,13 @@ functions! {
         optional
         // Since CUDA 12.0.
         fn cuCtxGetId(CUcontext, *mut c_ulonglong) -> CUresult;
+    }
+}
+
+functions! {
+    /// Driver functions for libraries, available since CUDA 12. A library is a module that is not
+    /// bound to a context.
+    struct Libraries {
         // The arguments: the code, the options and values for the PTX compiler and their number,
         // and the options and values for the library and their number.
         fn cuLibraryLoadData(
@@ -97,53 +104,35 @@ functions! {
         fn cuLibraryGetKernel(*mut CUkernel, CUlibrary, *const c_char) -> CUresult;
         fn cuLibraryGetModule(*mut CUmodule, CUlibrary) -> CUresult;
         fn cuKernelGetFunction(*mut CUfunction, CUkernel) -> CUresult;
+        optional
     }
 }
-
-/// Driver functions for libraries, available since CUDA 12. A library is a module that is not bound
-/// to a context.
-pub(super) struct Libraries {
-    pub(super) load: LoadLibrary,
-    pub(super) unload: unsafe extern "C" fn(CUlibrary) -> CUresult,
-    pub(super) get_kernel:
-        unsafe extern "C" fn(*mut CUkernel, CUlibrary, *const c_char) -> CUresult,
-    pub(super) get_module: unsafe extern "C" fn(*mut CUmodule, CUlibrary) -> CUresult,
-    pub(super) get_function: unsafe extern "C" fn(*mut CUfunction, CUkernel) -> CUresult,
-}
-
-/// The arguments: the code, the options and values for the PTX compiler and their number, and the
-/// options and values for the library and their number.
-type LoadLibrary = unsafe extern "C" fn(
-    *mut CUlibrary,
-    *const c_void,
-    *mut c_int,
-    *mut *mut c_void,
-    c_uint,
-    *mut c_int,
-    *mut *mut c_void,
-    c_uint,
-) -> CUresult;
 
 type ErrorText = unsafe extern "C" fn(CUresult, *mut *const c_char) -> CUresult;
 
 /// The result of the first call to `get`.
-static DRIVER: OnceLock<core::result::Result<Driver, String>> = OnceLock::new();
+static DRIVER: OnceLock<core::result::Result<(Driver, Option<Libraries>), String>> =
+    OnceLock::new();
 
 impl Driver {
     /// Returns the initialized driver. The first call loads it.
     ///
     /// Returns an error message if there is no driver, or if the driver finds no GPU.
     pub(super) fn get() -> core::result::Result<&'static Self, String> {
-        DRIVER.get_or_init(Self::load).as_ref().map_err(String::clone)
+        DRIVER.get_or_init(Self::load).as_ref().map(|(driver, _)| driver).map_err(String::clone)
     }
 
-    fn load() -> core::result::Result<Self, String> {
+    fn load() -> core::result::Result<(Self, Option<Libraries>), String> {
         // SAFETY: these names belong to NVIDIA's driver, and the types are those of its header.
-        let driver =
-            unsafe { Self::open(LIBRARIES) }.map_err(|why| format!("no CUDA driver: {why}"))?;
+        let opened = unsafe {
+            library::open(LIBRARIES, |name, find| {
+                Ok((Self::of(name, find)?, Libraries::of(name, find).ok()))
+            })
+        };
+        let (driver, libraries) = opened.map_err(|why| format!("no CUDA driver: {why}"))?;
         // SAFETY: the flags must be 0.
         match unsafe { (driver.cuInit)(0) } {
-            CUDA_SUCCESS => Ok(driver),
+            CUDA_SUCCESS => Ok((driver, libraries)),
             CUDA_ERROR_NO_DEVICE => Err(driver.no_gpu()),
             code => {
                 let error = in_words(code, &driver.text_of(code));
@@ -153,18 +142,12 @@ impl Driver {
     }
 
     /// Returns the functions for libraries, if the driver has all of them.
-    pub(super) fn libraries(&self) -> Option<Libraries> {
-        Some(Libraries {
-            load: self.cuLibraryLoadData?,
-            unload: self.cuLibraryUnload?,
-            get_kernel: self.cuLibraryGetKernel?,
-            get_module: self.cuLibraryGetModule?,
-            get_function: self.cuKernelGetFunction?,
-        })
+    pub(super) fn libraries() -> Option<&'static Libraries> {
+        DRIVER.get()?.as_ref().ok()?.1.as_ref()
     }
 
     pub(super) fn no_gpu(&self) -> String {
-        format!("the CUDA driver, {}, finds no GPU", self.library.name)
+        format!("the CUDA driver, {}, finds no GPU", self.name)
     }
 }
 

@@ -291,13 +291,13 @@ impl Backend for Cuda {
         let driver = self.driver;
         let _current = self.current()?;
         let mut module = ptr::null_mut();
-        let (function, code) = match driver.libraries() {
+        let (function, code) = match Driver::libraries() {
             Some(libraries) => {
                 let (none, no_values) = (ptr::null_mut(), ptr::null_mut());
                 // SAFETY: the pointer points to a whole cubin or to NUL-terminated PTX, and no
                 // options are passed.
                 let code = unsafe {
-                    (libraries.load)(
+                    (libraries.cuLibraryLoadData)(
                         &mut module,
                         image.start,
                         none,
@@ -323,10 +323,10 @@ impl Backend for Cuda {
 
     fn unload(&self, module: Handle) {
         let current = self.current_to_end();
-        if let Some(libraries) = self.driver.libraries() {
+        if let Some(libraries) = Driver::libraries() {
             // SAFETY: the module was loaded as a library, and is unloaded once. Unloading needs no
             // current context.
-            unsafe { (libraries.unload)(module.0) };
+            unsafe { (libraries.cuLibraryUnload)(module.0) };
         } else if current.is_some() {
             // SAFETY: the module was loaded by the driver and is unloaded once, and its context
             // exists.
@@ -335,11 +335,11 @@ impl Backend for Cuda {
     }
 
     fn raw_module(&self, module: Handle) -> Result<Handle> {
-        let Some(libraries) = self.driver.libraries() else { return Ok(module) };
+        let Some(libraries) = Driver::libraries() else { return Ok(module) };
         let _current = self.current()?;
         let mut raw = ptr::null_mut();
         // SAFETY: the library is loaded; the call writes one CUmodule.
-        let code = unsafe { (libraries.get_module)(&mut raw, module.0) };
+        let code = unsafe { (libraries.cuLibraryGetModule)(&mut raw, module.0) };
         self.driver
             .check("cuLibraryGetModule", code, || "get the module of a library".to_string())?;
         Ok(Handle(raw))
@@ -350,7 +350,7 @@ impl Backend for Cuda {
         let _current = self.current()?;
         let mut function = ptr::null_mut();
         let attempted = || format!("find the kernel {}", name.to_string_lossy());
-        let Some(libraries) = driver.libraries() else {
+        let Some(libraries) = Driver::libraries() else {
             // SAFETY: the module is loaded, and the name ends with a NUL.
             let code =
                 unsafe { (driver.cuModuleGetFunction)(&mut function, module.0, name.as_ptr()) };
@@ -359,10 +359,10 @@ impl Backend for Cuda {
         };
         let mut kernel = ptr::null_mut();
         // SAFETY: the library is loaded, and the name ends with a NUL.
-        let code = unsafe { (libraries.get_kernel)(&mut kernel, module.0, name.as_ptr()) };
+        let code = unsafe { (libraries.cuLibraryGetKernel)(&mut kernel, module.0, name.as_ptr()) };
         driver.check("cuLibraryGetKernel", code, attempted)?;
         // SAFETY: the kernel's library is loaded, and a context is current.
-        let code = unsafe { (libraries.get_function)(&mut function, kernel) };
+        let code = unsafe { (libraries.cuKernelGetFunction)(&mut function, kernel) };
         driver.check("cuKernelGetFunction", code, attempted)?;
         Ok(Handle(function))
     }
@@ -446,7 +446,7 @@ impl Backend for Cuda {
         Ok(Handle(address as *mut c_void))
     }
 
-    unsafe fn free(&self, memory: Handle) {
+    unsafe fn free(&self, memory: Handle, _size: usize) {
         if let Some(_current) = self.current_to_end() {
             // SAFETY: the caller guarantees that the memory can be freed.
             unsafe { (self.driver.cuMemFree_v2)(memory.0.addr() as CUdeviceptr) };

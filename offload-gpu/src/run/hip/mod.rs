@@ -194,7 +194,7 @@ impl Backend for Gpu {
         Ok(Handle(address))
     }
 
-    unsafe fn free(&self, memory: Handle) {
+    unsafe fn free(&self, memory: Handle, _size: usize) {
         if let Some(_current) = self.current_to_end() {
             // SAFETY: the caller guarantees that the memory can be freed.
             unsafe { (self.hip.hipFree)(memory.0) };

@@ -4,7 +4,7 @@
 //! differences between the versions.
 
 use crate::run::error::{DriverErrors, Result, RunError, in_words};
-use crate::run::library::functions;
+use crate::run::library::{self, functions};
 use alloc::format;
 use alloc::string::String;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -137,8 +137,8 @@ impl Hip {
 
     fn load() -> core::result::Result<Self, String> {
         // SAFETY: these names belong to AMD's runtime, and the types are those of its header.
-        let hip =
-            unsafe { Self::open(LIBRARIES) }.map_err(|why| format!("no HIP runtime: {why}"))?;
+        let hip = unsafe { library::open(LIBRARIES, Self::of) }
+            .map_err(|why| format!("no HIP runtime: {why}"))?;
         // SAFETY: the flags must be 0.
         match unsafe { (hip.hipInit)(0) } {
             HIP_SUCCESS => Ok(hip),
@@ -151,7 +151,7 @@ impl Hip {
     }
 
     pub(super) fn no_gpu(&self) -> String {
-        format!("the HIP runtime, {}, finds no GPU", self.library.name)
+        format!("the HIP runtime, {}, finds no GPU", self.name)
     }
 
     pub(super) fn count(&self) -> Result<c_int> {
@@ -171,8 +171,7 @@ impl Hip {
                 (Some(function), _) => ("hipGetDevicePropertiesR0600", function, &R0600),
                 (None, Some(function)) => ("hipGetDeviceProperties", function, &R0000),
                 (None, None) => {
-                    let why =
-                        format!("{} has no function hipGetDeviceProperties", self.library.name);
+                    let why = format!("{} has no function hipGetDeviceProperties", self.name);
                     return Err(RunError::refused(attempted(), why));
                 }
             };

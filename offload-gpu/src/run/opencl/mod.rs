@@ -178,7 +178,8 @@ impl Gpu {
 impl Backend for Gpu {
     fn load(&self, image: &LoadableImage<'_>) -> Result<Handle> {
         let attempted = || format!("load the {} ({} bytes)", image.name, image.bytes.len());
-        let may_export = !self.is_cpu && self.memory.find_variable.is_some();
+        let may_export =
+            !self.is_cpu && self.memory.clGetDeviceGlobalVariablePointerINTEL.is_some();
         let driver =
             Driver { context: self.context, device: self.device, is_cpu: self.is_cpu, may_export };
         let made = Program::new(self.opencl, driver, image.bytes, &attempted);
@@ -213,7 +214,7 @@ impl Backend for Gpu {
         attempted: &dyn Fn() -> String,
     ) -> Result<Place> {
         const FUNCTION: &str = "clGetDeviceGlobalVariablePointerINTEL";
-        let find = self.memory.find_variable.ok_or_else(|| {
+        let find = self.memory.clGetDeviceGlobalVariablePointerINTEL.ok_or_else(|| {
             RunError::refused(
                 attempted(),
                 format!("the device's driver has no function {FUNCTION}"),
@@ -271,7 +272,7 @@ impl Backend for Gpu {
             let code = unsafe {
                 if parameter.is_address {
                     let address = pointer.cast::<*const c_void>().read_unaligned();
-                    (self.memory.set_address)(raw, number, address)
+                    (self.memory.clSetKernelArgMemPointerINTEL)(raw, number, address)
                 } else {
                     (self.opencl.clSetKernelArg)(raw, number, parameter.size, pointer)
                 }
@@ -301,11 +302,10 @@ impl Backend for Gpu {
     }
 
     fn allocate(&self, size: usize) -> Result<Handle> {
-        let mut code = 0;
+        let (allocate, mut code) = (self.memory.clDeviceMemAllocINTEL, 0);
         // SAFETY: context and device are alive. The alignment 0 means the largest of any type.
-        let address = unsafe {
-            (self.memory.allocate)(self.context.0, self.device.0, ptr::null(), size, 0, &mut code)
-        };
+        let address =
+            unsafe { allocate(self.context.0, self.device.0, ptr::null(), size, 0, &mut code) };
         let attempted = || format!("allocate {size} bytes on the device");
         if address.is_null() {
             let [most] = self.opencl.limits(self.device.0, runtime::CL_DEVICE_MAX_MEM_ALLOC_SIZE);
@@ -320,9 +320,9 @@ impl Backend for Gpu {
         self.opencl.check("clDeviceMemAllocINTEL", code, attempted).map(|()| Handle(address))
     }
 
-    unsafe fn free(&self, memory: Handle) {
+    unsafe fn free(&self, memory: Handle, _size: usize) {
         // SAFETY: the caller guarantees that the memory can be freed.
-        unsafe { (self.memory.free)(self.context.0, memory.0) };
+        unsafe { (self.memory.clMemBlockingFreeINTEL)(self.context.0, memory.0) };
     }
 
     unsafe fn upload(&self, to: Handle, from: &[MaybeUninit<u8>]) -> Result<()> {
@@ -353,9 +353,8 @@ impl Gpu {
     /// The source and the destination have `size` bytes.
     unsafe fn copy(&self, to: *mut c_void, from: *const c_void, size: usize) -> c_int {
         const WAIT: c_uint = 1;
+        let copy = self.memory.clEnqueueMemcpyINTEL;
         // SAFETY: the queue is alive, and the caller guarantees the rest.
-        unsafe {
-            (self.memory.copy)(self.queue.0, WAIT, to, from, size, 0, ptr::null(), ptr::null_mut())
-        }
+        unsafe { copy(self.queue.0, WAIT, to, from, size, 0, ptr::null(), ptr::null_mut()) }
     }
 }

@@ -4,14 +4,13 @@
 //! extension is `cl_intel_unified_shared_memory`, version 1.0.
 
 use crate::run::error::{Cause, DriverErrors, Result, RunError};
-use crate::run::library::functions;
+use crate::run::library::{self, functions};
 use alloc::ffi::CString;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
-use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use core::mem::transmute;
+use core::ffi::{c_char, c_int, c_uint, c_void};
 use core::ptr::{self, NonNull};
 use std::sync::OnceLock;
 
@@ -89,63 +88,38 @@ functions! {
     }
 }
 
-/// `clDeviceMemAllocINTEL`. The arguments: the context, the device, the properties, the size in
-/// bytes, the alignment, and the error.
-type Allocate = unsafe extern "C" fn(
-    *mut c_void,
-    *mut c_void,
-    *const u64,
-    usize,
-    c_uint,
-    *mut c_int,
-) -> *mut c_void;
-
-/// `clMemBlockingFreeINTEL`, which waits for commands that use the memory. The arguments: the
-/// context and the address.
-type Free = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
-
-/// `clEnqueueMemcpyINTEL`. The arguments: the queue, whether to wait, the destination, the source,
-/// the size in bytes, the events to wait for and their number, and the event.
-type CopyMemory = unsafe extern "C" fn(
-    *mut c_void,
-    c_uint,
-    *mut c_void,
-    *const c_void,
-    usize,
-    c_uint,
-    *const c_void,
-    *mut c_void,
-) -> c_int;
-
-/// `clSetKernelArgMemPointerINTEL`. The arguments: the kernel, the argument's index, and the
-/// address.
-type SetAddress = unsafe extern "C" fn(*mut c_void, c_uint, *const c_void) -> c_int;
-
-/// `clGetDeviceGlobalVariablePointerINTEL`. The arguments: the device, the program, the name, the
-/// size, and the address.
-pub(super) type FindVariable = unsafe extern "C" fn(
-    *mut c_void,
-    *mut c_void,
-    *const c_char,
-    *mut usize,
-    *mut *mut c_void,
-) -> c_int;
+functions! {
+    /// A platform's functions from Intel's memory extension, through which memory has addresses.
+    struct Memory {
+        // The arguments: the context, the device, the properties, the size in bytes, the alignment,
+        // and the error.
+        fn clDeviceMemAllocINTEL(
+            *mut c_void, *mut c_void, *const u64, usize, c_uint, *mut c_int,
+        ) -> *mut c_void;
+        // The function waits for commands that use the memory. The arguments: the context and the
+        // address.
+        fn clMemBlockingFreeINTEL(*mut c_void, *mut c_void) -> c_int;
+        // The arguments: the queue, whether to wait, the destination, the source, the size in
+        // bytes, the events to wait for and their number, and the event.
+        fn clEnqueueMemcpyINTEL(
+            *mut c_void, c_uint, *mut c_void, *const c_void, usize, c_uint, *const c_void, *mut c_void,
+        ) -> c_int;
+        // The arguments: the kernel, the argument's index, and the address.
+        fn clSetKernelArgMemPointerINTEL(*mut c_void, c_uint, *const c_void) -> c_int;
+        optional
+        // `None` if the platform's programs cannot access variables of kernels. The arguments: the
+        // device, the program, the name, the size, and the address.
+        fn clGetDeviceGlobalVariablePointerINTEL(
+            *mut c_void, *mut c_void, *const c_char, *mut usize, *mut *mut c_void,
+        ) -> c_int;
+    }
+}
 
 /// The option that makes Intel's compiler for GPUs expose the addresses of variables to programs.
 /// Intel's compiler for CPUs always does so, and rejects the option.
 ///
 /// Source: the plugin for Intel's GPUs in the offloading runtime of LLVM 22.
 const EXPORT_VARIABLES: &str = "-cl-take-global-address";
-
-/// A platform's functions from Intel's memory extension, through which memory has addresses.
-pub(super) struct Memory {
-    pub(super) allocate: Allocate,
-    pub(super) free: Free,
-    pub(super) copy: CopyMemory,
-    pub(super) set_address: SetAddress,
-    /// `None` if the platform's programs cannot access variables of kernels.
-    pub(super) find_variable: Option<FindVariable>,
-}
 
 /// A device of a platform.
 #[derive(Clone, Copy)]
@@ -170,7 +144,7 @@ impl OpenCl {
             }
             // SAFETY: these names belong to Khronos' loader and its replacements, and the types are
             // those of its header.
-            unsafe { Self::open(LIBRARIES) }.map_err(|why| format!("no OpenCL: {why}"))
+            unsafe { library::open(LIBRARIES, Self::of) }.map_err(|why| format!("no OpenCL: {why}"))
         };
         OPENCL.get_or_init(load).as_ref().map_err(String::clone)
     }
@@ -266,31 +240,16 @@ impl OpenCl {
 
     /// Returns the functions of the memory extension; `None` if the platform lacks them.
     pub(super) fn memory(&self, platform: *mut c_void) -> Option<Memory> {
-        let find = |name: &CStr| {
+        let find = |name: &str| {
+            let name = CString::new(name).ok()?;
             // SAFETY: the platform is one of `platforms`, and the name ends with a NUL.
             NonNull::new(unsafe {
                 (self.clGetExtensionFunctionAddressForPlatform)(platform, name.as_ptr())
             })
         };
-        let [allocate, free, copy, set_address] = [
-            find(c"clDeviceMemAllocINTEL")?,
-            find(c"clMemBlockingFreeINTEL")?,
-            find(c"clEnqueueMemcpyINTEL")?,
-            find(c"clSetKernelArgMemPointerINTEL")?,
-        ];
-        let find_variable = find(c"clGetDeviceGlobalVariablePointerINTEL");
         // SAFETY: the functions have the types in the extension's specification, and the last one
         // has the type in Intel's drivers.
-        Some(unsafe {
-            Memory {
-                allocate: transmute::<NonNull<c_void>, Allocate>(allocate),
-                free: transmute::<NonNull<c_void>, Free>(free),
-                copy: transmute::<NonNull<c_void>, CopyMemory>(copy),
-                set_address: transmute::<NonNull<c_void>, SetAddress>(set_address),
-                find_variable: find_variable
-                    .map(|it| transmute::<NonNull<c_void>, FindVariable>(it)),
-            }
-        })
+        unsafe { Memory::of(self.name, &find) }.ok()
     }
 
     /// Compiles a module for a device. The error contains the compiler's log.
@@ -351,7 +310,7 @@ impl OpenCl {
     }
 
     pub(super) fn nothing_here(&self) -> String {
-        format!("OpenCL ({}) lists no GPU except those that CUDA or HIP serves", self.library.name)
+        format!("OpenCL ({}) lists no GPU except those that CUDA or HIP serves", self.name)
     }
 
     /// Queries the number of handles, and then the handles. The code `none` means an empty list.
