@@ -70,10 +70,8 @@ fn programs_of_the_page() -> BTreeSet<String> {
 
 #[test(needs(&[Tool::Llvm22, Tool::Cuda, Tool::Gcc, Tool::Strace]).slow())]
 fn a_build_does_what_the_page_lists_and_no_more() {
-    let scenario = Scenario::new("footprint");
-    scenario
-        .kernel("add", "1.0f")
-        .pack("add", r#".file("kernels/add.cu").archs(["gfx90a", "sm_80", "compute_90", "cpu"])"#);
+    let scenario =
+        Scenario::add("footprint", r#".archs(["gfx90a", "sm_80", "compute_90", "cpu"])"#);
     let trace = scenario.folder.join("trace");
     let cargo = scenario.build().traced(&trace);
     cargo.passes();

@@ -45,11 +45,6 @@ const NVCC_AND_CLANG: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::L
 const HIP: Needs =
     needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::RocObj, Tool::NoAmdGpu]);
 
-/// Makes a build use the tests' ptxas.
-fn with_ptxas(run: Run<'_>) -> Run<'_> {
-    run.env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
-}
-
 /// Copies the package's program from the dev build. `llvm-objdump` and `roc-obj-ls` leave files
 /// next to their input, so tests pass them the copy.
 fn copy_of_program(scenario: &Scenario) -> PathBuf {

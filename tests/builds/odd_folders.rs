@@ -1,16 +1,16 @@
 //! Packages and target folders whose names have a special meaning for a shell. The tests run each
 //! kind of build there, because some tools pass these names to a shell.
 
-use crate::HIP;
+use crate::{HIP, NVCC_AND_CLANG};
 use offload_tests::judges::assert_is_for;
 use offload_tests::prelude::*;
 
-#[test(needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]).slow())]
+#[test(NVCC_AND_CLANG.slow())]
 fn each_kind_of_build_in_a_folder_with_spaces() {
     each_kind_of_build_in("with two spaces");
 }
 
-#[test(needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]).slow())]
+#[test(NVCC_AND_CLANG.slow())]
 fn each_kind_of_build_in_a_folder_with_signs_of_shells() {
     each_kind_of_build_in(r#"it's a,b "$HOME" `c` $(d) #e"#);
 }
@@ -76,7 +76,7 @@ fn each_kind_of_build_in(folder: &str) {
     build().file("kernels/by_clang.cu").compiler(Compiler::ClangCuda).archs(["sm_80", "sm_90"]).compile_static("clang");"#,
     );
     let run = |args: &[&str]| {
-        let printed = crate::with_ptxas(package.cargo(args)).passes();
+        let printed = package.cargo(args).passes();
         assert_eq!(printed.stdout, "3\n", "{printed}");
         printed
     };

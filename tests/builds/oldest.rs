@@ -3,7 +3,6 @@
 //! build README's package. These versions also confirm the table of each target's first clang.
 
 use super::kernel_signatures::assert_types_are_compared;
-use crate::with_ptxas;
 use offload_format::target::{NvidiaArch, NvidiaSuffix, OLDEST_CLANG, OffloadArch, amdgpu};
 use offload_tests::prelude::*;
 use offload_tests::tools::{clangs, oldest};
@@ -75,8 +74,7 @@ fn listed(clang: &Path, triple: &str, start: &str) -> Vec<String> {
 
 #[test(needs(CLANGS).slow())]
 fn clangs_that_are_too_old() {
-    let scenario = Scenario::new("oldest_refusals");
-    scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a"])"#).kernel("add", "y[i]");
+    let scenario = Scenario::add("oldest_refusals", r#".archs(["gfx90a"])"#);
     let [(_, clang15), (_, clang16), ..] = clangs();
     for (clang, target, needed, version) in [
         (&clang16, "gfx11-generic", 19, "16.0.6"),
@@ -132,16 +130,11 @@ const ALL_HEADERS: &str = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#incl
 
 #[test(needs(&[Tool::Oldest, Tool::Gcc, Tool::Cuda]).slow())]
 fn all_headers_for_every_kind_of_target() {
-    let scenario = Scenario::new("oldest_headers");
     let targets = ["gfx90a", "gfx1030", "sm_80", "compute_60", "cpu"];
-    scenario
-        .pack("k", &format!(r#".file("kernels/k.cu").archs({targets:?})"#))
-        .write("kernels/k.cu", ALL_HEADERS);
+    let calls = format!(".archs({targets:?})");
+    let scenario = Scenario::of("oldest_headers", "k.cu", &calls, ALL_HEADERS);
     let clang = oldest("usr/lib/llvm-15/bin/clang");
-    let build = |cxx: &str| {
-        let build = with_ptxas(scenario.build()).env("OFFLOAD_CLANG", &clang);
-        build.env("CXX", oldest(cxx))
-    };
+    let build = |cxx: &str| scenario.build().env("OFFLOAD_CLANG", &clang).env("CXX", oldest(cxx));
     build("usr/bin/g++-11").passes();
     build("usr/bin/g++-11").release().passes();
     assert_eq!(scenario.targets("k"), targets);

@@ -1,7 +1,6 @@
 //! Prebuilt sets. Tests how they are generated, packaged, moved to other folders, and used without
 //! a GPU compiler.
 
-use crate::with_ptxas;
 use offload_tests::hidden;
 use offload_tests::prelude::*;
 use offload_tests::scenario::{patch_options, printed};
@@ -24,13 +23,8 @@ fn published(name: &str, include: &str) -> Scenario {
 /// Returns a publishable package without a prebuilt set.
 fn publishable(name: &str, include: &str) -> Scenario {
     let scenario = Scenario::without_sources(name);
-    let manifest = format!(
-        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\ninclude = {include}\n\n[workspace]\n\n\
-         [dependencies]\noffload-gpu = \"0.1\"\n\n\
-         [build-dependencies]\noffload-build = \"0.1\"\n"
-    );
     build_script(&scenario, ARCHS);
-    scenario.write("Cargo.toml", manifest).kernel("add", "1.0f").write(
+    scenario.manifest("package", &format!("include = {include}")).kernel("add", "1.0f").write(
         "src/main.rs",
         "static ADD: offload_gpu::KernelPack = offload_gpu::include_offload!(\"add\");\n\
          fn main() {\n    for image in ADD.images() {\n        \
@@ -39,28 +33,18 @@ fn publishable(name: &str, include: &str) -> Scenario {
     scenario
 }
 
-/// Runs Cargo with this checkout's crates in place of the registry's `offload-gpu` and
-/// `offload-build`.
-fn cargo<'a>(scenario: &'a Scenario, args: &[&str]) -> Run<'a> {
-    scenario.cargo(args).args(patch_options())
-}
-
 /// Makes the prebuilt set.
 fn update(scenario: &Scenario) -> Run<'_> {
-    with_ptxas(cargo(scenario, &["build"]).release()).env("OFFLOAD_PREBUILT", "update")
-}
-
-/// Runs `cargo package` with all compilers, and with a registry that contains the project's crates.
-fn cargo_package(scenario: &Scenario) -> Run<'_> {
-    with_ptxas(scenario.package())
+    scenario.build().release().env("OFFLOAD_PREBUILT", "update")
 }
 
 /// Runs `cargo install` for a folder, without compilers. Returns the output of the installed
 /// program.
 fn install(scenario: &Scenario, folder: &Path) -> String {
-    let install = cargo(scenario, &["install", "--offline", "--force"]).without(&["OFFLOAD_CLANG"]);
+    let install = scenario.cargo(&["install", "--offline", "--force"]).without(&["OFFLOAD_CLANG"]);
     let root = scenario.folder.join("installed");
-    let install = install.arg("--path").arg(folder).arg("--root").arg(root).command();
+    let install =
+        install.args(patch_options()).arg("--path").arg(folder).arg("--root").arg(root).command();
     let output = succeed(&mut hidden::without_compilers(&install, &scenario.folder.join("path")));
     let text = printed(&output);
     let line = "pack \"add\": using prebuilt images for gfx90a, compute_80 from prebuilt/, \
@@ -74,7 +58,7 @@ const WHOLE: &str = r#"["src", "build.rs", "kernels", "prebuilt"]"#;
 #[test(HIDDEN.slow())]
 fn a_package_is_installed_without_a_compiler() {
     let scenario = published("prebuilt_install", WHOLE);
-    cargo_package(&scenario).passes();
+    scenario.package().passes();
     let size =
         |file: &str| read(scenario.folder.join("prebuilt").join(format!("add.{file}"))).len();
     let expected = format!(
@@ -107,7 +91,7 @@ fn a_package_is_installed_without_a_compiler() {
 
 /// Checks that `cargo package` fails for this reason.
 fn fails_to_package(scenario: &Scenario, reason: &str) {
-    let text = cargo_package(scenario).fails().text().replace("\n  ", "\n");
+    let text = scenario.package().fails().text().replace("\n  ", "\n");
     let expected = format!(
         "error: offload-build could not make the pack \"add\"\nthe prebuilt set does not match \
          this package:\n  {reason}\nOn a machine with the compilers, regenerate the set with\n  \
@@ -130,10 +114,10 @@ fn a_stale_set_cannot_be_packaged() {
     let changed = "kernels/add.cu has changed since prebuilt/add.manifest was made";
     fails_to_package(&scenario, &format!("gfx90a, sm_80, compute_80: {changed}"));
     // A normal build compiles the changed source, and reports no error.
-    with_ptxas(cargo(&scenario, &["build"])).passes();
+    scenario.build().passes();
     // The command at the end of the message must fix the failure.
     update(&scenario).args(["-p", scenario.name()]).passes();
-    cargo_package(&scenario).passes();
+    scenario.package().passes();
 }
 
 /// Packages a crate without prebuilt images. `cargo package` must warn if the package lacks its
@@ -148,7 +132,7 @@ fn a_package_has_the_parameters_of_its_kernels() {
     let package = || scenario.package();
     package().passes().once(warning).once(store);
     package().env("OFFLOAD_PREBUILT", "never").passes().lacks(warning);
-    let update = || cargo(&scenario, &["build"]).env("OFFLOAD_PREBUILT", "signatures").passes();
+    let update = || scenario.build().env("OFFLOAD_PREBUILT", "signatures").passes();
     update();
     package().passes().lacks(warning);
     assert!(scenario.packaged().join("prebuilt/add.signatures").is_file());
@@ -173,7 +157,8 @@ fn a_package_has_the_parameters_of_its_kernels() {
 fn a_set_that_is_left_out_of_the_package() {
     let scenario =
         published("prebuilt_left_out", r#"["src", "build.rs", "kernels", "prebuilt/*.manifest"]"#);
-    cargo_package(&scenario)
+    scenario
+        .package()
         .fails()
         .has("gfx90a: prebuilt/add.gfx90a.hsaco cannot be read: No such file")
         .has("is excluded by .gitignore, or by `exclude` or `include` in Cargo.toml");
@@ -245,8 +230,7 @@ fn a_prebuilt_set_can_travel() {
 /// core.autocrlf and suggest a line for `.gitattributes`.
 #[test(CLANG)]
 fn line_ends_of_windows() {
-    let scenario = Scenario::new("set_crlf");
-    scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a"])"#).kernel("add", "1.0f");
+    let scenario = Scenario::add("set_crlf", r#".archs(["gfx90a"])"#);
     scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
     assert!(scenario.text("prebuilt/.gitattributes").contains("* -text"));
     let text = scenario.text("kernels/add.cu").replace('\n', "\r\n");

@@ -1,19 +1,13 @@
 //! The targets of a pack: names of targets, words that mean several targets, and environment
 //! variables.
 
+use crate::NVCC_AND_CLANG;
 use offload_tests::prelude::*;
-use offload_tests::scenario::{Watched, printed};
+use offload_tests::scenario::Watched;
 
 /// The needs of tests on a machine without an AMD GPU. Linux itself lists AMD's GPUs, and stand-in
 /// programs cannot hide this list.
 const LLVM_WITHOUT_AMD_GPU: Needs = needs(&[Tool::Llvm22, Tool::NoAmdGpu]);
-
-/// Returns a package that makes the pack "add" with these calls, which also list the targets.
-fn package(name: &str, calls: &str) -> Scenario {
-    let scenario = Scenario::new(name);
-    scenario.pack("add", &format!(r#".file("kernels/add.cu"){calls}"#)).kernel("add", "1.0f");
-    scenario
-}
 
 /// Builds the pack with these variables, and returns its targets.
 #[track_caller]
@@ -108,7 +102,7 @@ fn variables_of_other_programs() {
         let printed = lists(scenario.build().envs(variables.iter().copied()), expected);
         printed.times(sentences.len(), "using targets from ").each_once(sentences);
     }
-    let bare = package("targets_bare", "");
+    let bare = Scenario::add("targets_bare", "");
     let run = bare.build().env("CUDAARCHS", "80-real;90a-virtual");
     run.passes().once(FEW_GPUS);
     assert_eq!(bare.targets("add"), ["sm_80", "compute_90a"]);
@@ -127,14 +121,13 @@ fn build_rs_and_our_variable_come_first() {
 }
 
 /// Compares the targets of `all-major` with nvcc's list.
-#[test(COMPILERS.slow())]
+#[test(NVCC_AND_CLANG.slow())]
 fn all_major_is_what_it_is_for_nvcc() {
-    let scenario = package("targets_all_major", r#".archs(["all-major"])"#);
+    let scenario = Scenario::add("targets_all_major", r#".archs(["all-major"])"#);
     let ours = targets(&scenario, &[]);
     scenario.write("x.cu", "__global__ void x() {}\n");
-    let mut nvcc = cuda("nvcc");
-    nvcc.current_dir(&scenario.folder).args(["-arch=all-major", "--dryrun", "-c", "x.cu"]);
-    let text = printed(&succeed(&mut nvcc));
+    let nvcc = scenario.tool(cuda("nvcc").get_program());
+    let text = nvcc.args(["-arch=all-major", "--dryrun", "-c", "x.cu"]).passes().text();
     let theirs: Vec<String> = text
         .split("--image3=kind=")
         .skip(1)
@@ -158,7 +151,7 @@ fn all_major_is_what_it_is_for_nvcc() {
 
 #[test(CLANG)]
 fn all_major_needs_both_compilers() {
-    let scenario = package("targets_no_ptxas", r#".archs(["all-major"])"#);
+    let scenario = Scenario::add("targets_no_ptxas", r#".archs(["all-major"])"#);
     scenario.build().env("OFFLOAD_PTXAS", "/bin/false").fails().each_once([
         "the target 'all-major' (from build.rs) depends on what this machine's ptxas and clang \
          support, but ",
@@ -227,7 +220,7 @@ const NO_GPU: &[StandIn] = &[
 
 #[test(LLVM_WITHOUT_AMD_GPU)]
 fn native_without_a_gpu_is_an_error() {
-    let scenario = package("targets_no_gpu", "");
+    let scenario = Scenario::add("targets_no_gpu", "");
     let machine = Machine::new(&scenario, NO_GPU);
     let line = |rest: &str| format!("  {}/{rest}\n", machine.0.display());
     let nvidia = [
@@ -270,7 +263,7 @@ fn native_without_a_gpu_is_an_error() {
 
 #[test(COMPILERS.slow())]
 fn the_default_counts_after_all_variables() {
-    let scenario = package("targets_default", r#".default_archs(["gfx90a", "compute_80"])"#);
+    let scenario = Scenario::add("targets_default", r#".default_archs(["gfx90a", "compute_80"])"#);
     assert_eq!(targets(&scenario, &[]), ["gfx90a", "compute_80"]);
     for (variable, value, expected) in [
         ("CUDA_COMPUTE_CAP", "90", "sm_90"),
@@ -287,7 +280,7 @@ fn the_default_counts_after_all_variables() {
     // build.rs.
     assert_eq!(targets(&scenario, &[("CUDAARCHS", "OFF")]), ["gfx90a", "compute_80"]);
     let listed =
-        package("targets_default_and_list", r#".default_archs(["native"]).arch("gfx1030")"#);
+        Scenario::add("targets_default_and_list", r#".default_archs(["native"]).arch("gfx1030")"#);
     assert_eq!(targets(&listed, &[("CUDA_COMPUTE_CAP", "90")]), ["gfx1030"]);
     // A default without 'native' is the same on every machine, so a prebuilt set can use it.
     scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
@@ -405,13 +398,15 @@ fn a_build_script_asks_for_its_targets() {
 fn a_default_with_native_does_without_a_gpu() {
     const LINE: &str =
         "no GPU found for 'native': building only for the other default targets of build.rs";
-    let scenario =
-        package("targets_default_native", r#".default_archs(["native", "gfx90a", "compute_80"])"#);
+    let scenario = Scenario::add(
+        "targets_default_native",
+        r#".default_archs(["native", "gfx90a", "compute_80"])"#,
+    );
     let machine = Machine::new(&scenario, NO_GPU);
     machine.build(&scenario).passes().once(LINE);
     assert_eq!(scenario.targets("add"), ["gfx90a", "compute_80"]);
     // The only default target is `native`, so without a GPU, there is no target to build for.
-    let alone = package("targets_default_native_alone", r#".default_archs(["native"])"#);
+    let alone = Scenario::add("targets_default_native_alone", r#".default_archs(["native"])"#);
     let refused = machine.build(&alone).fails();
     refused.once(
         "the target 'native' (from the default of build.rs) means this machine's GPU, but no GPU \
@@ -427,7 +422,7 @@ fn a_default_with_native_does_without_a_gpu() {
 
 #[test(LLVM_WITHOUT_AMD_GPU.slow())]
 fn the_gpu_that_is_here_or_else_another_target() {
-    let scenario = package("targets_native_or", r#".native_or(["sm_80", "compute_80"])"#);
+    let scenario = Scenario::add("targets_native_or", r#".native_or(["sm_80", "compute_80"])"#);
     let without_gpu = Machine::new(&scenario, NO_GPU);
     without_gpu
         .build(&scenario)
@@ -441,8 +436,10 @@ fn the_gpu_that_is_here_or_else_another_target() {
     machine.build(&scenario).env("CUDA_COMPUTE_CAP", "75").passes();
     assert_eq!(scenario.targets("add"), ["sm_75"]);
     // A GPU for which the pack cannot be built is ignored.
-    let for_nvidia =
-        package("targets_native_or_of_nvidia", r#".supports(["nvidia"]).native_or(["sm_80"])"#);
+    let for_nvidia = Scenario::add(
+        "targets_native_or_of_nvidia",
+        r#".supports(["nvidia"]).native_or(["sm_80"])"#,
+    );
     let of_amd = [("nvidia-smi", "exit 9"), ("nvptx-arch", ""), ("amdgpu-arch", "echo gfx1100")];
     let machine_of_amd = Machine::new(&for_nvidia, &of_amd);
     machine_of_amd
@@ -450,13 +447,13 @@ fn the_gpu_that_is_here_or_else_another_target() {
         .passes()
         .once("no NVIDIA GPU found on this machine: building for sm_80");
     assert_eq!(for_nvidia.targets("add"), ["sm_80"]);
-    let wrong = package("targets_native_or_wrong", r#".native_or(["sm_8O"])"#);
+    let wrong = Scenario::add("targets_native_or_wrong", r#".native_or(["sm_8O"])"#);
     machine.build(&wrong).fails().once("a target from the default of build.rs: ");
 }
 
 #[test(COMPILERS)]
 fn every_refusal_is_said_before_anything_is_compiled() {
-    let scenario = package(
+    let scenario = Scenario::add(
         "targets_refused",
         r#".archs(["gfx90a", "gfx9999", "sm_999", "compute_80", "compute_99", "sm_70", "gfx99-generic", "cpu"])"#,
     );

@@ -1,7 +1,7 @@
 //! Several packages in one workspace. Some packages embed another package's packs. Several packages
 //! share one list of targets, and each package supports only some of these targets.
 
-use crate::{copy_of_program, with_ptxas};
+use crate::copy_of_program;
 use offload_pack::pack_index::Index;
 use offload_tests::prelude::*;
 
@@ -149,8 +149,7 @@ fn each_package_builds_its_part() {
         ("part_amd", r#".supports(["amd"])"#),
     ];
     let workspace = limited("parts", parts);
-    let build =
-        |of: &Scenario, archs: &str| with_ptxas(of.build()).env("OFFLOAD_ARCH", archs).passes();
+    let build = |of: &Scenario, archs: &str| of.build().env("OFFLOAD_ARCH", archs).passes();
     // If a pack is not built for the whole list, a normal build, without -v, must print a line with
     // the pack's targets.
     let printed = build(&workspace, "sm_80;sm_90a;gfx1100");

@@ -15,31 +15,24 @@ fn gfx(target_id: &str) -> String {
     format!("openmp-amdgcn-amd-amdhsa--{target_id}")
 }
 
-type Member<'a> = (&'a [u8], &'a [u8]);
-
 /// Returns our archives for these targets, extracted from the archive `hda`.
-fn ours(hda: &[u8], targets: &[String], options: &UnbundleOptions) -> Vec<Vec<u8>> {
+fn ours(hda: &[u8], targets: &[String]) -> Vec<Vec<u8>> {
     let archive = Archive::parse(hda).unwrap();
     let members = archive.members().map(|member| (member.name, member.data.unwrap()));
-    ours_of(&members.collect::<Vec<_>>(), targets, options)
-}
-
-fn ours_of(members: &[Member<'_>], targets: &[String], options: &UnbundleOptions) -> Vec<Vec<u8>> {
     let requested: Vec<_> = targets.iter().map(|target| EntryId::parse(target).unwrap()).collect();
-    let archives = unbundle(members.iter().copied(), &requested, options).unwrap();
+    let archives = unbundle(members, &requested, &UnbundleOptions::default()).unwrap();
     archives.iter().map(|archive| archive.to_vec().unwrap()).collect()
 }
 
 /// Returns LLVM's archives for these targets, extracted from the file `hda.a`.
-fn theirs(folder: &Path, targets: &[String], options: &str) -> Vec<Vec<u8>> {
-    let options = format!("-type=a -allow-missing-bundles {options}");
-    bundler::unbundled(&options, &folder.join("hda.a"), targets)
+fn theirs(folder: &Path, targets: &[String]) -> Vec<Vec<u8>> {
+    bundler::unbundled("-type=a -allow-missing-bundles", &folder.join("hda.a"), targets)
 }
 
 #[track_caller]
 fn compare(folder: &Path, targets: &[String]) -> Vec<Vec<u8>> {
-    let ours = ours(&read(folder.join("hda.a")), targets, &UnbundleOptions::default());
-    for ((ours, theirs), target) in ours.iter().zip(theirs(folder, targets, "")).zip(targets) {
+    let ours = ours(&read(folder.join("hda.a")), targets);
+    for ((ours, theirs), target) in ours.iter().zip(theirs(folder, targets)).zip(targets) {
         assert_same_bytes(ours, &theirs, target);
     }
     ours
@@ -61,7 +54,7 @@ fn what_llvm_took() {
         (HOST.to_owned(), "out_host.a", 2),
         (gfx("gfx90a"), "out_missing.a", 0),
     ] {
-        let found = ours(&hda, core::slice::from_ref(&target), &UnbundleOptions::default());
+        let found = ours(&hda, core::slice::from_ref(&target));
         assert_same_bytes(&found[0], &corpus_file(&format!("archive/{file}")), &target);
         assert_eq!(inside(&found[0]).0.len(), members, "{target}");
     }
@@ -89,10 +82,10 @@ fn host(folder: &Path) -> Vec<u8> {
     read(folder.join("host.o"))
 }
 
-fn archive(folder: &Path, options: &str, names: &[impl AsRef<str>]) {
+fn archive(folder: &Path, names: &[impl AsRef<str>]) {
     let _ = fs::remove_file(folder.join("hda.a"));
     let names = names.iter().map(AsRef::as_ref);
-    succeed(in_folder(llvm("llvm-ar"), folder, &format!("qcSD {options} hda.a")).args(names));
+    succeed(in_folder(llvm("llvm-ar"), folder, "qcSD hda.a").args(names));
 }
 
 #[test(LLVM)]
@@ -119,7 +112,7 @@ fn members_of_all_forms() {
     scratch::write(folder.join("plain.o"), &host);
     let names =
         "plain.txt|object.o|binary.bc|empty|compressed.bc|plain.o|binary with host object.o";
-    archive(&folder, "", &names.split('|').collect::<Vec<_>>());
+    archive(&folder, &names.split('|').collect::<Vec<_>>());
     let found = compare(&folder, &targets);
     assert!(found[..4].iter().all(|archive| inside(archive).0.len() == 4));
     // The host's symbols come from two objects: one whose bundle has been stripped, and one inside
@@ -157,7 +150,7 @@ fn random_archives() {
             bundler::bundle(&folder, options, &entries, &name);
             names.push(name);
         }
-        archive(&folder, "", &names);
+        archive(&folder, &names);
         let targets =
             ["gfx906:sramecc+:xnack-", "gfx908:xnack+", "gfx908:xnack-", "gfx90a"].map(gfx);
         compare(&folder, &targets);
@@ -181,7 +174,7 @@ fn names_of_members() {
     for name in &names {
         bundler::bundle(&folder, "-type=bc", &entries, name);
     }
-    archive(&folder, "", &names);
+    archive(&folder, &names);
     let found = compare(&folder, &targets);
     let name = |archive: usize, member: usize| inside(&found[archive]).0[member].clone();
     assert_eq!(name(0, 4), "a_b-openmp-amdgcn-amd-amdhsa--gfx906_sramecc+_xnack+a_b.bc");
@@ -198,9 +191,8 @@ fn linkers_take_ours() {
     for (number, form) in [(1, "bitcode"), (2, "object")] {
         let entries = [(HOST.to_owned(), &b""[..]), (gfx("gfx90a"), &payloads[number])];
         bundler::bundle(&folder, "-type=bc -compress", &entries, "m.bc");
-        archive(&folder, "", &["m.bc"]);
-        let found =
-            ours(&read(folder.join("hda.a")), &[gfx("gfx90a")], &UnbundleOptions::default());
+        archive(&folder, &["m.bc"]);
+        let found = ours(&read(folder.join("hda.a")), &[gfx("gfx90a")]);
         scratch::write(folder.join("device.a"), &found[0]);
         let source = "int device_function(int);\n\
             __attribute__((amdgpu_kernel)) void kernel(int *p) { *p = device_function(*p); }\n";

@@ -7,15 +7,11 @@ use offload_format::inventory::{ContainerKind, Images, Inventory};
 use offload_format::kpack::{Kpack, KpackManifest, KpackReference, MAGIC, is_binary_of};
 use offload_tests::prelude::*;
 
-fn corpus(file: &str) -> Vec<u8> {
-    corpus_file(&format!("kpack/{file}"))
-}
-
 /// Tests fields that the corpus's dumps do not contain.
 #[test]
 fn what_the_packer_wrote() {
     for (file, is_compressed) in [("none.kpack", false), ("zstd.kpack", true)] {
-        let bytes = corpus(file);
+        let bytes = corpus_file(&format!("kpack/{file}"));
         let kpack = Kpack::parse(&bytes).unwrap();
         assert_eq!(kpack.family, "gfx9");
         assert_eq!(kpack.targets(), ["gfx906", "gfx90a:xnack-"]);
@@ -48,7 +44,7 @@ fn references_and_manifests() {
     let reference = KpackReference::parse(with_more).unwrap();
     assert_eq!((reference.kernel_name, reference.search_paths), ("a", vec!["p", "q"]));
 
-    let bytes = corpus("demo.kpm");
+    let bytes = corpus_file("kpack/demo.kpm");
     let manifest = KpackManifest::parse(&bytes).unwrap();
     let files = manifest.files.iter().map(|it| (it.target, it.file, it.size, it.kernels));
     assert_eq!(manifest.component, "demo");
@@ -71,7 +67,7 @@ fn with_table(table: &[u8]) -> Vec<u8> {
 
 #[test]
 fn headers_that_are_wrong() {
-    let good = corpus("none.kpack");
+    let good = corpus_file("kpack/none.kpack");
     let kind = |bytes: &[u8]| Kpack::parse(bytes).map(|_| ()).unwrap_err().kind();
     let with = |at: usize, value: &[u8]| patched(&good, at, value);
     assert_eq!(kind(b"XXXX"), ErrorKind::BadMagic);
@@ -149,7 +145,7 @@ fn kernels_that_are_wrong() {
 /// Tests that the reader observes the limit, and detects wrong sizes in a table.
 #[test]
 fn limits() {
-    let bytes = corpus("zstd.kpack");
+    let bytes = corpus_file("kpack/zstd.kpack");
     let kpack = Kpack::parse(&bytes).unwrap();
     let kernel = kpack.kernels()[0];
     let error = kernel.read(kernel.size - 1).unwrap_err();
@@ -167,7 +163,7 @@ fn limits() {
 
 #[test]
 fn kernels_of_one_binary() {
-    let bytes = corpus("zstd.kpack");
+    let bytes = corpus_file("kpack/zstd.kpack");
     let mut inventory = Inventory::of(&bytes, 1 << 20);
     assert_eq!((inventory.containers[0].kind, inventory.images.len()), (ContainerKind::Kpack, 3));
     inventory.retain_entries(|entry| is_binary_of(entry, "lib/k.dl"));

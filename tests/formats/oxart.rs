@@ -5,17 +5,13 @@ use offload_format::ErrorKind;
 use offload_format::oxart::{Oxart, PayloadKind};
 use offload_tests::prelude::*;
 
-fn corpus(file: &str) -> Vec<u8> {
-    corpus_file(&format!("oxart/{file}"))
-}
-
 fn kind(bytes: &[u8]) -> ErrorKind {
     Oxart::parse(bytes).map(|_| ()).unwrap_err().kind()
 }
 
 #[test]
 fn headers_that_are_wrong() {
-    let good = corpus("kinds.oxart");
+    let good = corpus_file("oxart/kinds.oxart");
     assert_eq!(kind(b"OXIDEARX"), ErrorKind::BadMagic);
     assert_eq!(kind(&patched(&good, 8, &[3])), ErrorKind::UnsupportedVersion { version: 3 });
     assert_eq!(kind(&patched(&good, 8, &[0])), ErrorKind::UnsupportedVersion { version: 0 });
@@ -45,7 +41,7 @@ const RECORDS: usize = 32 + "kinds".len() + "sm_90a".len();
 
 #[test]
 fn records_that_are_wrong() {
-    let good = corpus("kinds.oxart");
+    let good = corpus_file("oxart/kinds.oxart");
     for record in 0..6 {
         for field in [4, 8, 12, 16] {
             let at = RECORDS + record * 24 + field;
@@ -92,7 +88,7 @@ fn records_that_are_wrong() {
 /// Unknown kinds and options are kept.
 #[test]
 fn what_is_unknown() {
-    let good = corpus("kinds.oxart");
+    let good = corpus_file("oxart/kinds.oxart");
     let other = patched(&patched(&good, RECORDS, &[0x34, 0x12]), 24, &[0xff; 8]);
     let bundle = Oxart::parse(&other).unwrap();
     assert_eq!(bundle.options, u64::MAX);
@@ -105,7 +101,7 @@ fn what_is_unknown() {
 
 #[test]
 fn bundles_in_a_row() {
-    let one = corpus("kinds.oxart");
+    let one = corpus_file("oxart/kinds.oxart");
     let bytes = [&[0; 8][..], &one, &one, &[0; 24], &one, &[0; 3]].concat();
     let found: Vec<u64> = Oxart::in_a_row(&bytes).map(|found| found.unwrap().0).collect();
     let size = one.len() as u64;

@@ -4,14 +4,14 @@
 //! support a file, the test uses a different tool.
 
 use offload_format::bundle::Bundle;
-use offload_format::fat_file::wrappers;
+use offload_format::fat_file::{ContainerKind, Content, find, wrappers};
 use offload_format::image::{ImageHeader, Kernels};
 use offload_format::target::TargetId;
 use offload_tests::judges::{
-    self, cuobjdump_extracts, objdump_extracts, readobj_lists, roc_obj_lists, section_ranges,
+    cuobjdump_extracts, objdump_extracts, readobj_lists, roc_obj_lists, section_ranges,
 };
 use offload_tests::prelude::*;
-use offload_tests::published::{self, OneBundle, bundles, fatbin_images, path};
+use offload_tests::published::{self, OneBundle, bundles, fatbin_images, listed, path};
 use serde_json::Value;
 
 const ROCM: Needs = needs(&[Tool::PublishedRocm, Tool::Llvm22]);
@@ -19,19 +19,6 @@ const ROC_OBJ: Needs = needs(&[Tool::PublishedRocm, Tool::Llvm22, Tool::RocObj])
 const ROCRAND: Needs = needs(&[Tool::PublishedRocrand, Tool::Llvm22, Tool::RocObj]);
 const ALL: Needs = needs(&[Tool::PublishedRocm, Tool::PublishedCuda]);
 const CUDA: Needs = needs(&[Tool::PublishedCuda, Tool::Llvm22, Tool::Cuda]);
-
-/// Returns the entries, except those for hosts, with their offsets and sizes.
-fn listed(bundles: &[OneBundle<'_>]) -> Vec<judges::Listed> {
-    let mut all = Vec::new();
-    for bundle in bundles {
-        all.extend(bundle.parsed().entries().map(|entry| {
-            let offset = bundle.start() + entry.offset;
-            (entry.id_str.to_owned(), offset, entry.code_object.len() as u64)
-        }));
-    }
-    all.retain(|(id, ..)| !id.starts_with("host"));
-    all
-}
 
 /// Creates a symbolic link to a published file in a test's folder, because `llvm-objdump` writes
 /// files next to its input. Returns the link.
@@ -338,8 +325,12 @@ fn size_takes_all() {
 }
 
 /// Returns the start of each wrapper's image. Asserts that the wrappers fill their section, whose
-/// size `llvm-readobj` reports.
-fn wrapped(name: &str, file: &[u8], section: &str) -> BTreeSet<u64> {
+/// size `llvm-readobj` reports, and that the file contains containers of these kinds only.
+fn wrapped(name: &str, file: &[u8], section: &str, kinds: &[ContainerKind]) -> BTreeSet<u64> {
+    find(file, |place, container| match container {
+        Ok(Content::Container(kind, _)) if kinds.contains(&kind) => {}
+        other => panic!("{place:?}: {other:?}"),
+    });
     let mut starts = BTreeSet::new();
     let mut count = 0;
     wrappers(file, |wrapper| {
@@ -360,7 +351,8 @@ fn wrappers_point_to_the_bundles() {
     for name in published::ROCM {
         let file = read(path(name));
         let starts = bundles(&file).iter().map(|bundle| bundle.range.start as u64).collect();
-        assert_eq!(wrapped(name, &file, ".hipFatBinSegment"), starts, "{name}");
+        let kinds = [ContainerKind::Bundle, ContainerKind::CompressedBundle];
+        assert_eq!(wrapped(name, &file, ".hipFatBinSegment", &kinds), starts, "{name}");
     }
 }
 
@@ -372,6 +364,7 @@ fn wrappers_point_to_the_fatbins() {
         let (_, starts) = fatbin_images(&file);
         let left_out = usize::from(name == published::NVJPEG12);
         let starts = starts.into_iter().skip(left_out).collect();
-        assert_eq!(wrapped(name, &file, ".nvFatBinSegment"), starts, "{name}");
+        let kinds = [ContainerKind::Fatbin];
+        assert_eq!(wrapped(name, &file, ".nvFatBinSegment", &kinds), starts, "{name}");
     }
 }

@@ -232,19 +232,10 @@ fn target_ids_of_headers() {
 // ------------------------------------------------------------------------------------------
 // the library
 
-/// `amd_comgr_data_t`.
+/// `amd_comgr_data_t` or `amd_comgr_metadata_node_t`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Data {
-    handle: u64,
-}
-
-/// `amd_comgr_metadata_node_t`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct MetadataNode {
-    handle: u64,
-}
+struct Handle(u64);
 
 /// `amd_comgr_code_object_info_t`.
 #[repr(C)]
@@ -264,21 +255,9 @@ const ERROR: u32 = 1;
 /// `AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`.
 const INVALID_ARGUMENT: u32 = 2;
 
-/// The functions of `libamd_comgr.so.2` that the HIP runtime uses to search for code objects, and
-/// one that reads their headers.
-struct Comgr {
-    isa_count: unsafe extern "C" fn(*mut usize) -> u32,
-    isa_name: unsafe extern "C" fn(usize, *mut *const c_char) -> u32,
-    isa_metadata: unsafe extern "C" fn(*const c_char, *mut MetadataNode) -> u32,
-    destroy_metadata: unsafe extern "C" fn(MetadataNode) -> u32,
-    create_data: unsafe extern "C" fn(u32, *mut Data) -> u32,
-    set_data: unsafe extern "C" fn(Data, usize, *const c_char) -> u32,
-    release_data: unsafe extern "C" fn(Data) -> u32,
-    lookup: unsafe extern "C" fn(Data, *mut CodeObjectInfo, usize) -> u32,
-    data_isa_name: unsafe extern "C" fn(Data, *mut usize, *mut c_char) -> u32,
-    /// The loaded library, which must outlive its functions.
-    _library: Library,
-}
+/// The library `libamd_comgr.so.2`. The HIP runtime uses the functions below to search for code
+/// objects, and one that reads their headers is called, too.
+struct Comgr(Library);
 
 /// Locks the library for one test at a time, because it is not documented as thread-safe. The
 /// library stays loaded, because loading it again would abort the process: "CommandLine Error:
@@ -292,37 +271,31 @@ fn comgr() -> MutexGuard<'static, Comgr> {
 
 impl Comgr {
     fn load() -> Self {
-        // SAFETY: loading AMD's library runs its initialisers, which have no requirements. The
-        // functions' types are those of amd_comgr.h, version 2, which is part of the library's file
-        // name.
-        unsafe {
-            let library = Library::new("libamd_comgr.so.2").unwrap();
-            Self {
-                isa_count: *library.get("amd_comgr_get_isa_count").unwrap(),
-                isa_name: *library.get("amd_comgr_get_isa_name").unwrap(),
-                isa_metadata: *library.get("amd_comgr_get_isa_metadata").unwrap(),
-                destroy_metadata: *library.get("amd_comgr_destroy_metadata").unwrap(),
-                create_data: *library.get("amd_comgr_create_data").unwrap(),
-                set_data: *library.get("amd_comgr_set_data").unwrap(),
-                release_data: *library.get("amd_comgr_release_data").unwrap(),
-                lookup: *library.get("amd_comgr_lookup_code_object").unwrap(),
-                data_isa_name: *library.get("amd_comgr_get_data_isa_name").unwrap(),
-                _library: library,
-            }
-        }
+        // SAFETY: loading AMD's library runs its initialisers, which have no requirements.
+        Self(unsafe { Library::new("libamd_comgr.so.2") }.unwrap())
+    }
+
+    /// Returns a function. The callers name the types of amd_comgr.h, version 2, which is part of
+    /// the library's file name.
+    fn get<F: Copy>(&self, name: &str) -> F {
+        // SAFETY: a function does nothing until it is called.
+        *unsafe { self.0.get(format!("amd_comgr_{name}")) }.unwrap()
     }
 
     /// Returns the processors that the library supports.
     fn processors(&self) -> Vec<String> {
+        let isa_count: unsafe extern "C" fn(*mut usize) -> u32 = self.get("get_isa_count");
+        let isa_name: unsafe extern "C" fn(usize, *mut *const c_char) -> u32 =
+            self.get("get_isa_name");
         let mut count = 0;
         // SAFETY: the call writes the count to the given place.
-        assert_eq!(unsafe { (self.isa_count)(&mut count) }, 0);
+        assert_eq!(unsafe { isa_count(&mut count) }, 0);
         let name = |index| {
             let mut name = ptr::null();
             // SAFETY: the index is below the count; the stored name is a C string that lives as
             // long as the library is loaded.
             let name = unsafe {
-                assert_eq!((self.isa_name)(index, &mut name), 0);
+                assert_eq!(isa_name(index, &mut name), 0);
                 CStr::from_ptr(name)
             };
             let name = name.to_str().unwrap();
@@ -333,14 +306,17 @@ impl Comgr {
 
     /// Whether the library accepts a device of this name.
     fn knows(&self, device: &str) -> bool {
+        let isa_metadata: unsafe extern "C" fn(*const c_char, *mut Handle) -> u32 =
+            self.get("get_isa_metadata");
+        let destroy: unsafe extern "C" fn(Handle) -> u32 = self.get("destroy_metadata");
         let isa = isa_name(device);
-        let mut node = MetadataNode { handle: 0 };
+        let mut node = Handle(0);
         // SAFETY: the name is a C string that outlives the call; the node is destroyed if, and only
         // if, it was created.
         let status = unsafe {
-            let status = (self.isa_metadata)(isa.as_ptr(), &mut node);
+            let status = isa_metadata(isa.as_ptr(), &mut node);
             if status == 0 {
-                assert_eq!((self.destroy_metadata)(node), 0);
+                assert_eq!(destroy(node), 0);
             }
             status
         };
@@ -351,11 +327,13 @@ impl Comgr {
     /// Returns the offset and size of the entry that the library finds for a device, or the
     /// library's status if that is not success.
     fn lookup(&self, bundle: &[u8], device: &str) -> Result<Option<(u64, u64)>, u32> {
+        let lookup: unsafe extern "C" fn(Handle, *mut CodeObjectInfo, usize) -> u32 =
+            self.get("lookup_code_object");
         let isa = isa_name(device);
         let mut info = CodeObjectInfo { isa: isa.as_ptr(), size: 0, offset: 0 };
         // SAFETY: `info` has room for one result, and the name outlives the call.
-        let status = self
-            .with_data(KIND_FATBIN, bundle, |data| unsafe { (self.lookup)(data, &mut info, 1) });
+        let status =
+            self.with_data(KIND_FATBIN, bundle, |data| unsafe { lookup(data, &mut info, 1) });
         match status {
             0 => Ok((info.size > 0).then_some((info.offset, info.size as u64))),
             _ => Err(status),
@@ -363,15 +341,18 @@ impl Comgr {
     }
 
     /// Calls a function with a data object of these bytes.
-    fn with_data<T>(&self, kind: u32, bytes: &[u8], call: impl FnOnce(Data) -> T) -> T {
-        let mut data = Data { handle: 0 };
+    fn with_data<T>(&self, kind: u32, bytes: &[u8], call: impl FnOnce(Handle) -> T) -> T {
+        let create: unsafe extern "C" fn(u32, *mut Handle) -> u32 = self.get("create_data");
+        let set: unsafe extern "C" fn(Handle, usize, *const c_char) -> u32 = self.get("set_data");
+        let release: unsafe extern "C" fn(Handle) -> u32 = self.get("release_data");
+        let mut data = Handle(0);
         // SAFETY: a data object is created, given bytes with their length, used, and released; the
         // bytes live until then.
         unsafe {
-            assert_eq!((self.create_data)(kind, &mut data), 0);
-            assert_eq!((self.set_data)(data, bytes.len(), bytes.as_ptr().cast()), 0);
+            assert_eq!(create(kind, &mut data), 0);
+            assert_eq!(set(data, bytes.len(), bytes.as_ptr().cast()), 0);
             let result = call(data);
-            assert_eq!((self.release_data)(data), 0);
+            assert_eq!(release(data), 0);
             result
         }
     }
@@ -379,12 +360,14 @@ impl Comgr {
     /// Returns the target ID that the library reads from a code object's header; `None` if the
     /// library does not support the processor.
     fn target_id(&self, code_object: &[u8]) -> Option<String> {
+        let isa_name: unsafe extern "C" fn(Handle, *mut usize, *mut c_char) -> u32 =
+            self.get("get_data_isa_name");
         let mut name = [0_u8; 100];
         let mut size = name.len();
         let read = |data, size: &mut usize, to: *mut u8| {
             // SAFETY: the library stores the size. It also stores the name if `to` is a buffer of
             // that size.
-            unsafe { (self.data_isa_name)(data, size, to.cast()) }
+            unsafe { isa_name(data, size, to.cast()) }
         };
         self.with_data(KIND_EXECUTABLE, code_object, |data| {
             let is_known = read(data, &mut size, ptr::null_mut()) == 0 && size <= name.len();

@@ -26,17 +26,7 @@ pub fn bundle(
     entries: &[(impl AsRef<str>, impl AsRef<[u8]>)],
     name: &str,
 ) -> Vec<u8> {
-    bundle_with(bundler(folder, options), folder, entries, name)
-}
-
-/// Bundles like [`bundle`], but with a command that already has options and variables.
-#[track_caller]
-pub fn bundle_with(
-    mut tool: Command,
-    folder: &Path,
-    entries: &[(impl AsRef<str>, impl AsRef<[u8]>)],
-    name: &str,
-) -> Vec<u8> {
+    let mut tool = bundler(folder, options);
     tool.arg(targets(entries.iter().map(|(id, _)| id))).arg(format!("-output={name}"));
     for (number, (_, payload)) in entries.iter().enumerate() {
         scratch::write(folder.join(format!("in{number}")), payload);

@@ -24,3 +24,19 @@ pub fn succeeds(command: Command, folder: &Path, options: &str) -> bool {
     let output = processes::output(&mut in_folder(command, folder, options));
     output.expect("a tool that was checked starts").status.success()
 }
+
+/// Returns `wrapper` with another command as its last arguments, and with that command's folder and
+/// variables.
+pub fn wrapped(mut wrapper: Command, command: &Command) -> Command {
+    wrapper.arg(command.get_program()).args(command.get_args());
+    if let Some(folder) = command.get_current_dir() {
+        wrapper.current_dir(folder);
+    }
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => wrapper.env(name, value),
+            None => wrapper.env_remove(name),
+        };
+    }
+    wrapper
+}

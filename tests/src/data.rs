@@ -4,9 +4,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Returns the path of a file or folder in `tests/corpus`.
+pub fn corpus_path(file: &str) -> PathBuf {
+    crate::scratch::workspace().join("tests/corpus").join(file)
+}
+
 /// Returns the files in a folder of `tests/corpus`, sorted by name, without their dumps (`.txt`).
 pub fn corpus(folder: &str) -> Vec<PathBuf> {
-    let folder = crate::scratch::workspace().join("tests/corpus").join(folder);
+    let folder = corpus_path(folder);
     let entries =
         fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -18,7 +23,7 @@ pub fn corpus(folder: &str) -> Vec<PathBuf> {
 
 /// Returns the bytes of a file in `tests/corpus`.
 pub fn corpus_file(file: &str) -> Vec<u8> {
-    read(crate::scratch::workspace().join("tests/corpus").join(file))
+    read(corpus_path(file))
 }
 
 /// Returns the sorted names of the folders in `tests/corpus`.

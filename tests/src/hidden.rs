@@ -1,5 +1,6 @@
 //! Simulates a machine without GPU compilers by hiding this machine's compilers.
 
+use crate::command_lines::wrapped;
 use crate::scratch::symlink;
 use std::env;
 use std::fs;
@@ -31,19 +32,8 @@ pub fn without_compilers(command: &Command, tools: &Path) -> Command {
         let _ = symlink(found, tools.join(name));
     }
     let mut hidden = Command::new(tools.join("unshare"));
-    hidden
-        .args(["-rm", "sh", "-c", HIDE, "sh"])
-        .arg(command.get_program())
-        .args(command.get_args());
-    if let Some(folder) = command.get_current_dir() {
-        hidden.current_dir(folder);
-    }
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => hidden.env(name, value),
-            None => hidden.env_remove(name),
-        };
-    }
+    hidden.args(["-rm", "sh", "-c", HIDE, "sh"]);
+    let mut hidden = wrapped(hidden, command);
     for name in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "ROCM_PATH"] {
         hidden.env_remove(name);
     }

@@ -12,28 +12,18 @@ use std::process::Command;
 /// An entry of a bundle: its ID, its offset in the file, and its size.
 pub type Listed = (String, u64, u64);
 
-/// Returns the bundle entries that `llvm-readobj --offloading` lists. In a compressed bundle,
-/// offsets count from the start of the decompressed bundle.
-pub fn readobj_lists_all(path: &Path) -> Vec<Listed> {
-    listed(&stdout(&succeed(llvm("llvm-readobj").arg("--offloading").arg(path))))
-}
-
-/// Returns the entries of [`readobj_lists_all`], except those for hosts.
+/// Returns the bundle entries that `llvm-readobj --offloading` lists, except those for hosts. In a
+/// compressed bundle, offsets count from the start of the decompressed bundle.
 pub fn readobj_lists(path: &Path) -> Vec<Listed> {
-    without_hosts(readobj_lists_all(path))
+    listed(&stdout(&succeed(llvm("llvm-readobj").arg("--offloading").arg(path))))
 }
 
 /// Returns the bundle entries that AMD's `roc-obj-ls` lists, except those for hosts.
 pub fn roc_obj_lists(path: &Path) -> Vec<Listed> {
-    without_hosts(listed(&stdout(&succeed(roc_obj_ls().arg(path)))))
+    listed(&stdout(&succeed(roc_obj_ls().arg(path))))
 }
 
-fn without_hosts(mut entries: Vec<Listed>) -> Vec<Listed> {
-    entries.retain(|(id, ..)| !id.starts_with("host"));
-    entries
-}
-
-/// Parses lines of the form `ID <tab> file://…#offset=N&size=N`.
+/// Parses lines of the form `ID <tab> file://…#offset=N&size=N`, except those for hosts.
 fn listed(output: &str) -> Vec<Listed> {
     let number = |text: &str| text.parse().expect("a number");
     let entry = |line: &str| {
@@ -42,7 +32,7 @@ fn listed(output: &str) -> Vec<Listed> {
         let (offset, size) = after.split_once("#offset=")?.1.split_once("&size=")?;
         Some((id, number(offset), number(size)))
     };
-    output.lines().filter_map(entry).collect()
+    output.lines().filter_map(entry).filter(|(id, ..)| !id.starts_with("host")).collect()
 }
 
 /// Returns the ID and the file of each code object that `llvm-objdump --offloading` extracts. The
@@ -64,14 +54,20 @@ pub fn objdump_extracts(path: &Path) -> Vec<(String, PathBuf)> {
     names.map(entry).collect()
 }
 
+/// Parses a decimal number, or a hexadecimal one that begins with `0x`.
+#[track_caller]
+pub fn number(text: &str) -> u64 {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
 /// Returns the offset and size of each section with this name, from `llvm-readobj --sections`.
 /// `offset` and `size` are the tool's labels for these values.
 pub fn section_ranges(path: &Path, name: &str, offset: &str, size: &str) -> Vec<(u64, u64)> {
     let output = stdout(&succeed(llvm("llvm-readobj").arg("--sections").arg(path)));
-    let number = |text: &str| match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).expect("a number"),
-        None => text.parse().expect("a number"),
-    };
     let field = |block: &str, key: &str| {
         let line = block.lines().find_map(|line| line.trim().strip_prefix(key));
         number(line.expect("each section has it").trim())
@@ -116,11 +112,7 @@ pub fn functions(file: &Path) -> BTreeMap<String, u64> {
     let rows = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     // Num: Value Size Type Bind Vis [Other] Ndx Name. Large sizes are hexadecimal.
     let rows = rows.filter(|row| row.len() >= 8 && row[3] == "FUNC");
-    let size = |text: &str| match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).expect("a size"),
-        None => text.parse().expect("a size"),
-    };
-    rows.map(|row| (row[row.len() - 1].to_owned(), size(row[2]))).collect()
+    rows.map(|row| (row[row.len() - 1].to_owned(), number(row[2]))).collect()
 }
 
 /// Returns the rows for sections in the output of `llvm-readelf -SW`. The columns are name, type,

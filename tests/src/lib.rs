@@ -11,6 +11,7 @@ pub mod bundler;
 pub mod bytes;
 pub mod cache_server;
 pub mod command_lines;
+pub mod containers;
 pub mod counting;
 pub mod data;
 pub mod hidden;

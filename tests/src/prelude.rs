@@ -3,8 +3,8 @@
 pub use crate::bytes::patched;
 pub use crate::command_lines::{in_folder, run, succeeds};
 pub use crate::data::{
-    Random, archive_symbols, assert_as_checked_in, assert_same_bytes, corpus, corpus_file, read,
-    some_bytes,
+    Random, archive_symbols, assert_as_checked_in, assert_same_bytes, corpus, corpus_file,
+    corpus_path, read, some_bytes,
 };
 pub use crate::registry::{CLANG, COMPILERS, GCC, LLVM, NOTHING, NVCC, Needs, Test, needs};
 pub use crate::scenario::{Printed, Run, Scenario, kernel};

@@ -3,6 +3,7 @@
 //!
 //! docs/formats.md, "Published files", lists the contents of each.
 
+use crate::judges::Listed;
 use crate::tools::folder_of;
 use offload_format::bundle::Bundle;
 use offload_format::compressed::Found;
@@ -117,16 +118,16 @@ impl OneBundle<'_> {
 }
 
 /// Returns all bundles of a file, in file order.
+#[track_caller]
 pub fn bundles(file: &[u8]) -> Vec<OneBundle<'_>> {
     let mut all = Vec::new();
     find(file, |place, container| {
-        let Ok(Content::Container(
-            ContainerKind::Bundle | ContainerKind::CompressedBundle,
-            section,
-        )) = container
+        let Content::Container(ContainerKind::Bundle | ContainerKind::CompressedBundle, section) =
+            container.unwrap_or_else(|error| panic!("{place:?}: {error}"))
         else {
-            panic!("{place:?}: {container:?}")
+            return;
         };
+        assert_eq!(place.offset as usize, section.as_ptr() as usize - file.as_ptr() as usize);
         for bundle in Found::in_a_row(section, LIMIT) {
             let (at, bundle) = bundle.expect("a bundle");
             let start = (place.offset + at) as usize;
@@ -147,14 +148,26 @@ pub fn bundles(file: &[u8]) -> Vec<OneBundle<'_>> {
     all
 }
 
+/// Returns the entries of bundles, except those for hosts, with their offsets and sizes.
+pub fn listed(bundles: &[OneBundle<'_>]) -> Vec<Listed> {
+    let mut all = Vec::new();
+    for bundle in bundles {
+        all.extend(bundle.parsed().entries().map(|entry| {
+            let offset = bundle.start() + entry.offset;
+            (entry.id_str.to_owned(), offset, entry.code_object.len() as u64)
+        }));
+    }
+    all.retain(|(id, ..)| !id.starts_with("host"));
+    all
+}
+
 /// Returns the images of a file's fatbins under the names that `cuobjdump` gives them, and the
 /// offset of each fatbin.
 pub fn fatbin_images(file: &[u8]) -> (Vec<(String, Vec<u8>)>, Vec<u64>) {
     let (mut all, mut starts) = (Vec::new(), Vec::new());
     find(file, |place, container| {
-        let Ok(Content::Container(ContainerKind::Fatbin, section)) = container else {
-            panic!("{place:?}: {container:?}")
-        };
+        let container = container.unwrap_or_else(|error| panic!("{place:?}: {error}"));
+        let Content::Container(ContainerKind::Fatbin, section) = container else { return };
         for fatbin in NvFatbin::in_a_row(section) {
             let (at, fatbin) = fatbin.expect("a fatbin");
             starts.push(place.offset + at);

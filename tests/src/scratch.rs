@@ -53,20 +53,43 @@ pub fn symlink(file: impl AsRef<Path>, link: impl AsRef<Path>) -> std::io::Resul
     make(file, link)
 }
 
-/// Returns all files in a folder and its subfolders, with their modification times.
-pub fn times(folder: &Path) -> BTreeMap<PathBuf, SystemTime> {
-    let mut all = BTreeMap::new();
+/// Returns the sorted files with this extension in a folder and its subfolders, except build
+/// outputs.
+pub fn files_with(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let built = ["target", "examples/target"].map(|folder| workspace().join(folder));
+    let mut found = Vec::new();
     for path in
         fs::read_dir(folder).expect("the folder can be read").flatten().map(|entry| entry.path())
     {
-        if path.is_dir() {
-            all.extend(times(&path));
-        } else {
-            let time = fs::metadata(&path)
-                .and_then(|metadata| metadata.modified())
-                .expect("the file is there");
-            all.insert(path, time);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if path.is_dir() && !built.contains(&path) && !name.starts_with('.') {
+            found.extend(files_with(&path, extension));
+        } else if path.extension().is_some_and(|it| it == extension) {
+            found.push(path);
         }
     }
-    all
+    found.sort();
+    found
+}
+
+/// Returns all files in a folder and its subfolders.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder can be read").flatten();
+    let files = |path: PathBuf| if path.is_dir() { files(&path) } else { vec![path] };
+    entries.flat_map(|entry| files(entry.path())).collect()
+}
+
+/// Returns all files in a folder and its subfolders, with their modification times.
+pub fn times(folder: &Path) -> BTreeMap<PathBuf, SystemTime> {
+    let time = |path: PathBuf| {
+        let time = fs::metadata(&path).and_then(|metadata| metadata.modified());
+        (path, time.expect("the file is there"))
+    };
+    files(folder).into_iter().map(time).collect()
+}
+
+/// Returns all files in a folder and its subfolders by their paths in the folder, with their bytes.
+pub fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let inside = |path: &Path| path.strip_prefix(folder).expect("it is in there").to_owned();
+    files(folder).iter().map(|path| (inside(path), crate::data::read(path))).collect()
 }

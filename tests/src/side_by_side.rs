@@ -22,6 +22,7 @@ pub struct Case {
     files: BTreeMap<PathBuf, Vec<u8>>,
     environment: Vec<(String, String)>,
     stdin: Vec<u8>,
+    /// Whether `PATH` lacks LLVM's folder, which otherwise comes after our tools' folder.
     without_llvm: bool,
 }
 
@@ -75,13 +76,6 @@ impl Case {
         self
     }
 
-    /// Leaves LLVM's folder out of `PATH` for our tool. By default, LLVM's folder comes after our
-    /// tools' folder.
-    #[must_use]
-    pub fn without_llvm_in_path(self) -> Self {
-        Self { without_llvm: true, ..self }
-    }
-
     /// Runs the command line with LLVM's tool or ours, in a new folder.
     pub fn run(&self, whose: Whose) -> Ran {
         // Tests run in parallel, so a number distinguishes the folders. The folders' names have
@@ -112,8 +106,7 @@ impl Case {
         let writer = std::thread::spawn(move || drop(stdin.write_all(&bytes)));
         let output = processes::wait_with_output(child).expect("it ends");
         writer.join().expect("it does not panic");
-        let mut files = BTreeMap::new();
-        collect(&folder, &folder, &mut files);
+        let files = scratch::contents(&folder);
         fs::remove_dir_all(&folder).expect("the folder can be removed");
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         Ran { status: output.status.to_string(), stdout: output.stdout, stderr, files }
@@ -126,7 +119,7 @@ impl Case {
 
     /// Runs the command line with our tool, without LLVM's tools in `PATH`.
     pub fn ours_alone(&self) -> Ran {
-        self.clone().without_llvm_in_path().run(Whose::Ours)
+        Self { without_llvm: true, ..self.clone() }.run(Whose::Ours)
     }
 
     /// Runs the command line with both tools, asserts equal results, and returns the result.
@@ -184,17 +177,5 @@ impl Ran {
     /// Whether the run exited with status 0.
     pub fn succeeded(&self) -> bool {
         self.status == "exit status: 0"
-    }
-}
-
-fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
-    for entry in fs::read_dir(folder).expect("the folder can be read") {
-        let path = entry.expect("the folder can be read").path();
-        if path.is_dir() {
-            collect(root, &path, files)
-        } else {
-            let bytes = fs::read(&path).expect("the file can be read");
-            files.insert(path.strip_prefix(root).expect("it is in there").to_owned(), bytes);
-        }
     }
 }

@@ -348,19 +348,19 @@ pub fn clangs() -> [(u32, PathBuf); 4] {
 
 /// Returns the folder of the published crate `candle-kernels`, in Cargo's cache.
 pub fn candle_kernels() -> Result<PathBuf, String> {
-    published_crate("candle-kernels", "tests/builds/candle")
+    published_crate("candle-kernels")
 }
 
 /// Returns the folder of the published crate `dfdx`, in Cargo's cache.
 pub fn dfdx() -> Result<PathBuf, String> {
-    published_crate("dfdx", "tests/builds/dfdx")
+    published_crate("dfdx")
 }
 
-/// Returns the folder of a crate in Cargo's cache. The package in the folder `package` depends on
-/// the crate.
-fn published_crate(name: &str, package: &str) -> Result<PathBuf, String> {
+/// Returns the folder of a crate in Cargo's cache. The package in `tests/published` depends on the
+/// crate.
+fn published_crate(name: &str) -> Result<PathBuf, String> {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    let manifest = crate::scratch::workspace().join(package).join("Cargo.toml");
+    let manifest = crate::scratch::workspace().join("tests/published/Cargo.toml");
     cargo
         .args(["metadata", "--offline", "--locked", "--format-version=1", "--manifest-path"])
         .arg(manifest);

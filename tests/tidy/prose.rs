@@ -1,7 +1,7 @@
 //! Tests that rustdoc's summaries stand alone, and that texts use the project's words.
 
-use super::sources::{FOLDERS, documents, files, read, sources};
-use offload_tests::scratch::workspace;
+use super::sources::{FOLDERS, documents, read, sources};
+use offload_tests::scratch::{files_with, workspace};
 use std::fs;
 
 /// Starts of summaries that mean nothing in a list or pop-up, which shows only the summary.
@@ -63,10 +63,9 @@ fn replaced_names_are_gone() {
 /// this name. Our crate is `offload-gpu`, and our program is `cargo offload`.
 #[test]
 fn no_crate_and_no_program_is_called_offload() {
-    let mut paths = Vec::new();
-    for extension in ["rs", "md", "toml", "txt", "sh"] {
-        files(workspace(), extension, &mut paths);
-    }
+    let paths = ["rs", "md", "toml", "txt", "sh"]
+        .iter()
+        .flat_map(|extension| files_with(workspace(), extension));
     let (commands, mut wrong) = (commands(), Vec::new());
     for path in paths {
         let Ok(text) = fs::read_to_string(&path) else { continue };

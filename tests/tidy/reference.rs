@@ -2,7 +2,7 @@
 
 use super::sources::{after, code, quoted, read, sources};
 use super::{variables_of_checks, variables_of_offload_build};
-use offload_tests::scratch::workspace;
+use offload_tests::scratch::{files_with, workspace};
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -107,8 +107,7 @@ fn the_page_of_checks_lists_the_values() {
 
 /// Returns the headers that come with offload-build, as one text.
 fn headers() -> String {
-    let mut found = Vec::new();
-    super::sources::files(&workspace().join("offload-build/include"), "h", &mut found);
+    let found = files_with(&workspace().join("offload-build/include"), "h");
     found.iter().map(|path| fs::read_to_string(path).expect("a header can be read")).collect()
 }
 

@@ -1,8 +1,8 @@
 //! The repository's sources, as text.
 
-use offload_tests::scratch::workspace;
+use offload_tests::scratch::{files_with, workspace};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The folders of the published crates.
 pub const CRATES: [&str; 7] = [
@@ -28,13 +28,11 @@ pub fn read(path: &str) -> String {
 
 /// Returns the paths and texts of the repository's documents.
 pub fn documents() -> Vec<(PathBuf, String)> {
-    let mut paths = Vec::new();
-    files(workspace(), "md", &mut paths);
     let read = |path: PathBuf| {
         let text = fs::read_to_string(&path).expect("a document can be read");
         (path, text)
     };
-    paths.into_iter().map(read).collect()
+    files_with(workspace(), "md").into_iter().map(read).collect()
 }
 
 /// Returns the words between two characters `mark`.
@@ -47,25 +45,9 @@ pub fn after<'a>(text: &'a str, start: &str) -> &'a str {
     text.split_once(start).unwrap_or_else(|| panic!("there is no `{start}`")).1
 }
 
-/// Finds the files with this extension in a folder and its subfolders, except build outputs.
-pub fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
-    let built = ["target", "examples/target"].map(|folder| workspace().join(folder));
-    for path in
-        fs::read_dir(folder).expect("the folder can be read").flatten().map(|entry| entry.path())
-    {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.is_dir() && !built.contains(&path) && !name.starts_with('.') {
-            files(&path, extension, found);
-        } else if path.extension().is_some_and(|it| it == extension) {
-            found.push(path);
-        }
-    }
-}
-
 /// Returns the Rust sources in a folder, each with its path in the repository and its text.
 pub fn sources(folder: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    files(&workspace().join(folder), "rs", &mut found);
+    let found = files_with(&workspace().join(folder), "rs");
     assert!(!found.is_empty(), "{folder} has sources");
     let source = |path: PathBuf| {
         let name = path.strip_prefix(workspace()).unwrap_or(&path);

@@ -1,10 +1,10 @@
 //! Tests that `select`, `reach` and `verify` agree on which images of a file a device can use: for
 //! the corpus, and for random sets of images in every container.
 
-use crate::containers::{Image, binary, code_object, hip_bundle};
+use crate::containers::{binary, code_object, hip_bundle};
 use crate::kernel_packs::{GFX906, GFX1100, library_of_entry};
 use crate::select::images;
-use crate::{corpus_bytes, json, list};
+use crate::{json, list};
 use offload_format::bundle::BundleBuilder;
 use offload_format::compressed::{CompressOptions, Version as BundleVersion, compress};
 use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder};
@@ -36,7 +36,7 @@ fn one_of(random: &mut Random, names: &'static str) -> &'static str {
 
 /// Runs the three commands on a file and a device. Returns whether every module gets an image, and
 /// whether any does.
-fn ask(file: &Path, device: &str, what: &str) -> (bool, bool) {
+pub fn ask(file: &Path, device: &str, what: &str) -> (bool, bool) {
     let own = |words: &[&str]| run(own::offload(words).arg(file));
     let selected = own(&["select", "--json", "--device", device]);
     let reached = own(&["reach", "--require", device]);
@@ -94,7 +94,7 @@ fn image(random: &mut Random, is_amd: bool) -> (&'static str, Vec<u8>) {
     }
     let (name, from) = one_of(random, NVIDIA).split_once('=').expect("a pair");
     let bytes = match name.strip_prefix("compute_") {
-        None => corpus_bytes(&format!("image/{from}.cubin")),
+        None => corpus_file(&format!("image/{from}.cubin")),
         Some(number) => format!(
             ".version {from}\n.target sm_{number}\n.address_size 64\n.visible .entry k() {{ ret; }}\n"
         )
@@ -153,22 +153,16 @@ fn offload_binaries(
     version: Version,
     images: &[(&'static str, Vec<u8>)],
 ) -> Vec<u8> {
-    let mut strings = |(name, _): &(&'static str, _)| {
-        let triple =
-            if name.starts_with("gfx") { "amdgcn-amd-amdhsa" } else { "nvptx64-nvidia-cuda" };
-        [("triple", triple), ("arch", *name), ("module", random.pick(&["a", "b"]))]
-    };
-    let strings: Vec<_> = images.iter().map(&mut strings).collect();
-    let mut list: Vec<Image<'_>> = Vec::new();
-    for ((name, bytes), strings) in images.iter().zip(&strings) {
-        let (stated, kind) = match &name[..2] {
-            "gf" => (StatedKind::OBJECT, OffloadKind::HIP),
-            "sm" => (StatedKind::CUBIN, OffloadKind::CUDA),
-            _ => (StatedKind::PTX, OffloadKind::CUDA),
+    let mut image = |(name, bytes): &(&'static str, Vec<u8>)| {
+        let (triple, stated, kind) = match &name[..2] {
+            "gf" => ("amdgcn-amd-amdhsa", StatedKind::OBJECT, OffloadKind::HIP),
+            "sm" => ("nvptx64-nvidia-cuda", StatedKind::CUBIN, OffloadKind::CUDA),
+            _ => ("nvptx64-nvidia-cuda", StatedKind::PTX, OffloadKind::CUDA),
         };
-        list.push((stated, kind, strings, bytes));
-    }
-    binary(version, &list)
+        let module = random.pick(&["a", "b"]);
+        (stated, kind, [("triple", triple), ("arch", *name), ("module", module)], bytes.clone())
+    };
+    binary(version, &images.iter().map(&mut image).collect::<Vec<_>>())
 }
 
 /// Writes a library whose wrapper names one of two entries of its kernel packs. Also writes some of
@@ -176,7 +170,7 @@ fn offload_binaries(
 fn library(random: &mut Random, folder: &Path) -> PathBuf {
     for pack in [GFX906, GFX1100] {
         if random.below(3) > 0 {
-            scratch::write(folder.join(pack), corpus_bytes(&format!("kpack/{pack}")));
+            scratch::write(folder.join(pack), corpus_file(&format!("kpack/{pack}")));
         }
     }
     let file = folder.join("libk.so");

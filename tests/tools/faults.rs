@@ -3,7 +3,6 @@
 //! must stay unchanged, and no other file may remain.
 
 use crate::containers::with;
-use crate::corpus_bytes;
 use offload_format::compression::Method;
 use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind};
 use offload_tests::prelude::*;
@@ -451,7 +450,7 @@ fn sizes_that_cannot_be() {
     let mut builder = OffloadBinaryBuilder::new();
     builder.image(StatedKind::PTX, OffloadKind::CUDA, 1000).string("arch", "sm_80");
     let binary = builder.compressed(Method::Zstd, None, &[&[7; 1000]]).expect("it is compressed");
-    let compressed = corpus_bytes("compressed/v3_zstd.ccob");
+    let compressed = corpus_file("compressed/v3_zstd.ccob");
     let folder = Folder::new("sizes", |path| {
         let write = |name: &str, file: &[u8], at: usize, claim: u64| {
             scratch::write(path.join(name), with(file, at, &claim.to_le_bytes()));

@@ -4,8 +4,7 @@
 
 use crate::containers::with;
 use crate::{
-    assert_ends, assert_prints, assert_session, assert_transcript, corpus_bytes, json, list,
-    offload, string,
+    assert_ends, assert_prints, assert_session, assert_transcript, json, list, offload, string,
 };
 use offload_tests::own::Ran;
 use offload_tests::prelude::*;
@@ -17,7 +16,7 @@ pub const GFX1100: &str = "demo_gfx1100.kpack";
 fn folder(name: &str, files: &[&str]) -> PathBuf {
     let folder = scratch::folder(&format!("kernel-packs-{name}"));
     for file in files {
-        scratch::write(folder.join(file), corpus_bytes(&format!("kpack/{file}")));
+        scratch::write(folder.join(file), corpus_file(&format!("kpack/{file}")));
     }
     folder
 }
@@ -34,7 +33,7 @@ fn succeeds(folder: &Path, line: &str) -> Ran {
 /// The last occurrence is the valid one, because ROCm's tool leaves an older copy before it.
 pub fn patched(file: &str, from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
-    let bytes = corpus_bytes(&format!("kpack/{file}"));
+    let bytes = corpus_file(&format!("kpack/{file}"));
     let at = bytes.windows(from.len()).rposition(|window| window == from.as_bytes());
     with(&bytes, at.expect("it is there"), to.as_bytes())
 }
@@ -77,7 +76,7 @@ fn sizes_and_checks() {
     let lines = format!("size libk.so\nverify libk.so k.dll {GFX906}");
     assert_transcript(&folder, "kernel_packs_checks", &lines);
     // Bytes 72 to 75 are the magic of the first compressed stream.
-    let damaged = with(&corpus_bytes(&format!("kpack/{GFX906}")), 72, &[0x55; 4]);
+    let damaged = with(&corpus_file(&format!("kpack/{GFX906}")), 72, &[0x55; 4]);
     scratch::write(folder.join(GFX906), damaged);
     let ran = offload(&folder, "verify libk.so");
     assert_eq!(ran.code, 1);
@@ -105,7 +104,7 @@ fn packs_that_are_missing() {
 
 /// Returns the library whose wrapper, at offset 12568, names the entry with this number.
 pub fn library_of_entry(number: u8) -> Vec<u8> {
-    with(&corpus_bytes("kpack/libk.so"), 12568 + 16, &[number])
+    with(&corpus_file("kpack/libk.so"), 12568 + 16, &[number])
 }
 
 /// Tests packs that lack the entry that a wrapper names by its number.
@@ -140,7 +139,7 @@ fn modules_that_packs_lack() {
     let specific = patched("none.kpack", "lib/libk.so#0", "lib/libk.so#1");
     // Texts in the pack's table begin with their sizes. The table is at the end, so it may become
     // shorter.
-    let mut plain = corpus_bytes("kpack/none.kpack");
+    let mut plain = corpus_file("kpack/none.kpack");
     let long: &[u8] = b"\xadgfx90a:xnack-";
     while let Some(at) = plain.windows(long.len()).position(|window| window == long) {
         plain.splice(at..at + long.len(), *b"\xa6gfx90a");
@@ -158,7 +157,7 @@ fn modules_that_packs_lack() {
 fn paths_of_other_folders_and_links() {
     let folder = scratch::folder("kernel-packs-folders");
     let library = |path: &str| patched("libk.so", "demo_@GFXARCH@.kpack", path);
-    let gfx906 = corpus_bytes(&format!("kpack/{GFX906}"));
+    let gfx906 = corpus_file(&format!("kpack/{GFX906}"));
     scratch::write(folder.join("lib/libk.so"), library("../k/@GFXARCH@.kpack"));
     scratch::write(folder.join("k/gfx906.kpack"), &gfx906);
     scratch::write(folder.join("k/notes.kpack"), "no target in its name");
@@ -180,12 +179,12 @@ fn manifests() {
     // In `gone`, a file that the manifest lists is missing. In `outside`, the manifest lists a file
     // in a different folder, which is not allowed.
     for (file, bytes) in [
-        ("gone/k.dll", corpus_bytes("kpack/k.dll")),
-        ("gone/demo.kpm", corpus_bytes("kpack/demo.kpm")),
-        ("gone/demo_gfx1100.kpack", corpus_bytes(&format!("kpack/{GFX1100}"))),
-        ("outside/k.dll", corpus_bytes("kpack/k.dll")),
+        ("gone/k.dll", corpus_file("kpack/k.dll")),
+        ("gone/demo.kpm", corpus_file("kpack/demo.kpm")),
+        ("gone/demo_gfx1100.kpack", corpus_file(&format!("kpack/{GFX1100}"))),
+        ("outside/k.dll", corpus_file("kpack/k.dll")),
         ("outside/demo.kpm", patched("demo.kpm", GFX906, "../o_gfx906.kpack")),
-        ("o_gfx906.kpack", corpus_bytes(&format!("kpack/{GFX906}"))),
+        ("o_gfx906.kpack", corpus_file(&format!("kpack/{GFX906}"))),
     ] {
         scratch::write(folder.join(file), bytes);
     }
@@ -198,7 +197,7 @@ fn what_is_no_kernel_pack() {
     let folder = scratch::folder("kernel-packs-others");
     for place in ["text", "folder", "device"] {
         for file in ["libk.so", GFX1100] {
-            let bytes = corpus_bytes(&format!("kpack/{file}"));
+            let bytes = corpus_file(&format!("kpack/{file}"));
             scratch::write(folder.join(place).join(file), bytes);
         }
     }

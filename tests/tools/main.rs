@@ -6,7 +6,7 @@
 extern crate offload_tests;
 
 mod agreement;
-mod containers;
+use offload_tests::containers;
 mod doctor;
 mod drop_in_bundler;
 mod drop_in_clang;
@@ -28,14 +28,6 @@ use serde_json::Value;
 
 fn main() -> std::process::ExitCode {
     offload_tests::registry::run()
-}
-
-fn corpus_path(file: &str) -> PathBuf {
-    scratch::workspace().join("tests/corpus").join(file)
-}
-
-fn corpus_bytes(file: &str) -> Vec<u8> {
-    read(corpus_path(file))
 }
 
 fn text(path: &Path) -> &str {

@@ -1,7 +1,7 @@
 //! Tests of `cargo offload pack` and `cargo offload bundle`. If LLVM's tools can write the same
 //! file, the bytes must be equal. Otherwise, LLVM's readers check the file.
 
-use crate::{assert_ends, assert_fails, assert_session, assert_transcript, corpus_bytes, offload};
+use crate::{assert_ends, assert_fails, assert_session, assert_transcript, offload};
 use offload_format::bundle::Bundle;
 use offload_format::compressed::CompressedBundle;
 use offload_format::offload_binary::{OffloadBinary, Version};
@@ -11,10 +11,10 @@ use offload_tests::prelude::*;
 /// for compute_80.
 fn folder(test: &str) -> PathBuf {
     let folder = scratch::folder(&format!("offload-pack-{test}"));
-    scratch::write(folder.join("g.o"), corpus_bytes("image/saxpy.gfx90a.hsaco"));
-    scratch::write(folder.join("c.cubin"), corpus_bytes("image/saxpy.sm_90.cubin"));
-    scratch::write(folder.join("p.s"), corpus_bytes("image/saxpy.compute_80.ptx"));
-    let bundle = corpus_bytes("bundle/hip_dev.hipfb");
+    scratch::write(folder.join("g.o"), corpus_file("image/saxpy.gfx90a.hsaco"));
+    scratch::write(folder.join("c.cubin"), corpus_file("image/saxpy.sm_90.cubin"));
+    scratch::write(folder.join("p.s"), corpus_file("image/saxpy.compute_80.ptx"));
+    let bundle = corpus_file("bundle/hip_dev.hipfb");
     let entry =
         Bundle::parse(&bundle).unwrap().entries().find(|entry| entry.id_str.ends_with("gfx1100"));
     scratch::write(folder.join("h.o"), entry.unwrap().code_object);
@@ -103,8 +103,7 @@ fn assert_extracts(folder: &Path, originals: &[&str]) {
     let out = folder.join("extracted");
     let _ = fs::remove_dir_all(&out);
     assert_eq!(offload(folder, "extract ours -o extracted -q").code, 0);
-    let mut files: Vec<Vec<u8>> =
-        fs::read_dir(&out).unwrap().flatten().map(|entry| read(entry.path())).collect();
+    let mut files: Vec<Vec<u8>> = scratch::contents(&out).into_values().collect();
     let mut expected: Vec<Vec<u8>> = originals.iter().map(|name| read(folder.join(name))).collect();
     files.sort_unstable();
     expected.sort_unstable();
@@ -172,7 +171,7 @@ fn a_nul_follows_ptx() {
 fn names_of_targets() {
     let folder = folder("names");
     scratch::write(folder.join("junk"), "junk");
-    scratch::write(folder.join("old"), corpus_bytes("image/v3.hsaco"));
+    scratch::write(folder.join("old"), corpus_file("image/v3.hsaco"));
     let mut lines = String::new();
     let targets = "fiji gfx906:xnack+:sramecc- gfx11-generic amdgcnspirv sm_100f \
         x86_64-unknown-linux-gnu sycl-spir64-unknown-unknown- cuda-nvptx64-nvidia-cuda--sm_80 \

@@ -2,9 +2,7 @@
 //! that runtimes choose the same images.
 
 use crate::containers::{Image, binary, hip_bundle};
-use crate::{
-    assert_prints, assert_session, assert_transcript, corpus_bytes, corpus_path, json, list, string,
-};
+use crate::{assert_prints, assert_session, assert_transcript, json, list, string};
 use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_tests::data::corpus_folders;
 use offload_tests::own::{Ran, run};
@@ -46,7 +44,7 @@ fn assert_gets(file: &Path, device: &str, expected: Option<&str>) {
 /// run.
 #[test]
 fn bitcode_is_for_no_device() {
-    let (image, bitcode) = (corpus_bytes("image/saxpy.gfx90a.hsaco"), b"BC\xC0\xDE\x35\x14\0\0");
+    let (image, bitcode) = (corpus_file("image/saxpy.gfx90a.hsaco"), b"BC\xC0\xDE\x35\x14\0\0");
     let images: [Image<'_>; 2] = [
         (StatedKind::BITCODE, OffloadKind::HIP, &[("arch", "gfx90a:xnack-")], bitcode),
         (StatedKind::OBJECT, OffloadKind::HIP, &[("arch", "gfx90a")], &image),
@@ -83,7 +81,7 @@ fn an_offload_binary_in_another_is_for_no_device() {
 #[test]
 fn spirv_in_an_offload_binary_in_another() {
     let strings: &[(&str, &str)] = &[("triple", "spirv64-intel")];
-    let spirv = corpus_bytes("image/shared.spv");
+    let spirv = corpus_file("image/shared.spv");
     let file = scratch::folder("select-nested-spirv").join("nested.bin");
     let inside = |images: &[&[u8]]| {
         let image = |bytes| (StatedKind::SPIRV, OffloadKind::OPENMP, strings, bytes);
@@ -127,7 +125,7 @@ fn bundles_of_cuda_oxide() {
 /// `sm_80`.
 #[test]
 fn crates_of_cuda_oxide_with_one_name() {
-    let both = corpus_bytes("oxart/saxpy.oxart");
+    let both = corpus_file("oxart/saxpy.oxart");
     let size = u32::from_le_bytes(both[12..16].try_into().expect("it has four bytes")) as usize;
     let file = scratch::folder("select-oxart").join("two.oxart");
     for (parts, expected) in [
@@ -172,11 +170,11 @@ fn json_is_that_of_ls() {
 #[test]
 fn header_before_name() {
     let file = scratch::folder("offload-select-header").join("file");
-    let gfx90a = corpus_bytes("image/saxpy.gfx90a.hsaco");
+    let gfx90a = corpus_file("image/saxpy.gfx90a.hsaco");
     // Byte 49 is part of `e_flags`. The new value changes xnack from "any" to "on".
     assert_eq!(gfx90a[49], 5);
     let gfx90a_xnack = patched(&gfx90a, 49, &[7]);
-    let v3 = corpus_bytes("image/v3.hsaco");
+    let v3 = corpus_file("image/v3.hsaco");
     for (name, image, device, is_chosen) in [
         // The code object's header decides, not the target in the entry's ID. Without a header, the
         // ID decides.
@@ -335,7 +333,7 @@ fn the_image_in_a_file() {
     let folder = scratch::folder("offload-select-output");
     let files = ["nv_fatbin/lz4_12.4.fatbin", "image/saxpy.sm_90.cubin", "bundle/hip_dev.hipfb"];
     for file in files {
-        scratch::write(folder.join(file), corpus_bytes(file));
+        scratch::write(folder.join(file), corpus_file(file));
     }
     let lines = "
         cargo-offload select nv_fatbin/* -d sm_90 -o image.out && cmp image.out image/*

@@ -3,7 +3,7 @@
 
 use crate::containers::{binary, hip_bundle, replaced, with};
 use crate::inside::made::{Entry, zip};
-use crate::{assert_session, assert_transcript, corpus_bytes, offload};
+use crate::{assert_session, assert_transcript, offload};
 use offload_format::compressed::{self, CompressOptions};
 use offload_format::compression::Method;
 use offload_format::host_object::{self, CargoTarget, Machine};
@@ -31,16 +31,8 @@ fn pass<P: AsRef<Path>>(files: &[P]) -> Vec<String> {
     lines
 }
 
-/// Runs `cargo offload verify` on a file with one finding. Returns the finding's line.
-#[track_caller]
-fn fails(options: &str, file: &Path) -> String {
-    let (status, mut lines) = verify(options, &[file]);
-    assert_eq!((status, lines.len()), (1, 1), "{lines:#?}");
-    lines.remove(0)
-}
-
 fn image(name: &str) -> Vec<u8> {
-    corpus_bytes(&format!("image/{name}"))
+    corpus_file(&format!("image/{name}"))
 }
 
 /// Returns an object whose section `.hip_fatbin` contains these bytes.
@@ -61,16 +53,16 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let member = Entry::new(b"image.cubin", &image("saxpy.sm_90.cubin"));
     let damaged = Entry { checksum: 1, ..member.clone() };
     case("archive", zip(&[member]), zip(&[damaged]));
-    let plain = corpus_bytes("bundle/nohost.bc");
+    let plain = corpus_file("bundle/nohost.bc");
     case("unreadable", plain.clone(), plain[..plain.len() - 1].to_vec());
-    let of_oxide = corpus_bytes("oxart/saxpy.oxart");
+    let of_oxide = corpus_file("oxart/saxpy.oxart");
     case("unreadable", of_oxide.clone(), of_oxide[..of_oxide.len() - 1].to_vec());
     // The second entry's offset is stored at 85. The new offset is 4 bytes after the start of the
     // first code object.
     case("overlap", plain.clone(), with(&plain, 85, &142u64.to_le_bytes()));
     case("entry-id", plain.clone(), replaced(&plain, "hip-", "hop-"));
     case("duplicate", plain.clone(), replaced(&plain, "gfx908", "gfx906"));
-    let aligned = corpus_bytes("bundle/hipv4_4096.hipfb");
+    let aligned = corpus_file("bundle/hipv4_4096.hipfb");
     case("padding", aligned.clone(), with(&aligned, 4000, b"x"));
     let both = [
         ("hip-amdgcn-amd-amdhsa--gfx906:xnack+", &b"one"[..]),
@@ -80,7 +72,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     case("composition", both.clone(), replaced(&both, "gfx90a", "gfx906"));
 
     for (file, size, stream, hash) in [("v3_zstd", 16, 32, 24), ("v2_zstd", 12, 24, 16)] {
-        let file = corpus_bytes(&format!("compressed/{file}.ccob"));
+        let file = corpus_file(&format!("compressed/{file}.ccob"));
         case("decompress", file.clone(), with(&file, stream, b"x"));
         case("hash", file.clone(), with(&file, hash, &[file[hash] ^ 1]));
         case("size", file.clone(), with(&file, size, &[file[size] ^ 1]));
@@ -90,21 +82,21 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
 
     // HIP's runtime cannot read version 1 of compressed bundles. In this version, the header lacks
     // the file's size.
-    let bundle = corpus_bytes("bundle/hip_dev.hipfb");
+    let bundle = corpus_file("bundle/hip_dev.hipfb");
     let mut options = CompressOptions::default();
     options.version = compressed::Version::V2;
     let packed = compressed::compress(&bundle, &options).unwrap();
     let first = [b"CCOB\x01\0", &packed[6..8], &packed[12..]].concat();
     case("loader", packed, first);
     // ROCm's loaders read the section .strtab and a symbol table.
-    let linked = corpus_bytes("image/saxpy.gfx90a.hsaco");
+    let linked = corpus_file("image/saxpy.gfx90a.hsaco");
     case("loader", linked.clone(), replaced(&linked, "\0.strtab", "\0.strtax"));
     let table = usize::from_le_bytes(linked[40..48].try_into().unwrap());
     let mut rows = linked[table..].chunks(64).enumerate();
     let (symbols, _) = rows.find(|(_, row)| row[4] == 2).expect("a symbol table");
     case("loader", linked.clone(), with(&linked, table + symbols * 64 + 4, &[1]));
 
-    let object = corpus_bytes("fat_file/hip_nordc.o");
+    let object = corpus_file("fat_file/hip_nordc.o");
     case("hip-entry", object.clone(), replaced(&object, "hipv4-amdgcn-amd-", "hipv4-amdgcn-xyz-"));
     let start = object.windows(24).position(|it| it == b"__CLANG_OFFLOAD_BUNDLE__").unwrap();
     case("hip-host", object.clone(), with(&object, start + 40, &[1]));
@@ -225,8 +217,9 @@ fn what_tools_write_has_no_findings() {
     let mut files: Vec<PathBuf> = folders.flat_map(|folder| corpus(&folder)).collect();
     // In this file, clang-offload-bundler 22 has lost the processor (docs/llvm-differences.md).
     let lost: Vec<PathBuf> = files.extract_if(.., |it| it.ends_with("threefield.bc")).collect();
-    let line = fails("", &lost[0]);
-    assert!(line.contains("names no processor"), "{line}");
+    let (status, lines) = verify("", &lost[..1]);
+    assert_eq!((status, lines.len()), (1, 1), "{lines:#?}");
+    assert!(lines[0].contains("names no processor"), "{lines:?}");
     assert!(pass(&files).len() > 50, "{files:?}");
 }
 
@@ -279,11 +272,11 @@ fn what_others_have_published_has_no_findings() {
 fn lines_and_statuses() {
     let folder = scratch::folder("offload-verify-lines");
     for (name, bytes) in [
-        ("good", corpus_bytes("bundle/hip_dev.hipfb")),
-        ("bad\n", replaced(&corpus_bytes("bundle/hip_dev.hipfb"), "gfx1100", "gfx1030")),
+        ("good", corpus_file("bundle/hip_dev.hipfb")),
+        ("bad\n", replaced(&corpus_file("bundle/hip_dev.hipfb"), "gfx1100", "gfx1030")),
         ("text", b"no device code\n".to_vec()),
-        ("zstd", corpus_bytes("compressed/v3_zstd.ccob")),
-        ("lto", corpus_bytes("nv_fatbin/lto.fatbin")),
+        ("zstd", corpus_file("compressed/v3_zstd.ccob")),
+        ("lto", corpus_file("nv_fatbin/lto.fatbin")),
     ] {
         scratch::write(folder.join(name), bytes);
     }

@@ -167,14 +167,12 @@ fn unpacked(is_check: bool, it: &Unpacked) -> Result {
 
 /// The manifests whose crates the tests need, because some tests read or link published crates. The
 /// short run needs only the crates of the first manifest.
-const MANIFESTS: [&str; 7] = [
+const MANIFESTS: [&str; 5] = [
     "Cargo.toml",
     "fuzz/Cargo.toml",
     "gpu/Cargo.toml",
     "examples/Cargo.toml",
-    "tests/builds/candle/Cargo.toml",
-    "tests/builds/dfdx/Cargo.toml",
-    "tests/runtimes/run/cust/Cargo.toml",
+    "tests/published/Cargo.toml",
 ];
 
 /// Downloads the crates in a lock file, because tests, fuzz targets and examples are built offline.

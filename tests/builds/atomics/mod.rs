@@ -35,16 +35,9 @@ fn ptx_by(clang: &Path, arch: u32, level: u32, source: &Path) -> String {
 
 /// Compiles the table with nvcc, and returns each kernel's instructions.
 pub fn instructions_by_nvcc(folder: &Path, source: &str) -> BTreeMap<String, Vec<String>> {
-    let (source_file, out) = (folder.join("cuda.cu"), folder.join("cuda.ptx"));
-    scratch::write(&source_file, source);
-    succeed(
-        cuda("nvcc")
-            .args(["-w", "-std=c++17", "-arch=sm_80", "-ptx"])
-            .arg(&source_file)
-            .arg("-o")
-            .arg(&out),
-    );
-    table::instructions(&fs::read_to_string(out).expect("PTX"))
+    scratch::write(folder.join("cuda.cu"), source);
+    run(cuda("nvcc"), folder, "-w -std=c++17 -arch=sm_80 -ptx cuda.cu -o cuda.ptx");
+    table::instructions(&fs::read_to_string(folder.join("cuda.ptx")).expect("PTX"))
 }
 
 /// Asserts that each kernel has the same instructions in both maps.

@@ -8,10 +8,8 @@ use offload_tests::prelude::*;
 /// Each kernel in the table must have the instructions for its order and scope.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::SpirvTools]).slow())]
 fn each_order_and_scope() {
-    let scenario = Scenario::new("atomics_spirv");
-    scenario
-        .pack("k", r#".file("kernels/k.cu").arch("spirv64")"#)
-        .write("kernels/k.cu", table::sources().clang);
+    let source = table::sources().clang;
+    let scenario = Scenario::of("atomics_spirv", "k.cu", r#".arch("spirv64")"#, source);
     scenario.build().release().passes();
     let listing = spirv_listing(&scenario.output("release", "k/spirv64.spv"));
     let value = |id: &str| -> u32 {

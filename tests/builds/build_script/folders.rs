@@ -7,11 +7,10 @@ use offload_tests::scenario::Watched;
 /// Moves a package together with its target folder.
 #[test(CLANG.slow())]
 fn a_moved_work_folder_stays_fresh() {
-    let mut scenario = Scenario::new("build_moved");
-    scenario
-        .pack("add", r#".file("kernels/add.cu").include("include").archs(["gfx90a", "cpu"])"#)
-        .write("kernels/add.cu", format!("#include \"value.h\"\n{}", kernel("add", "VALUE")))
-        .write("include/value.h", "#define VALUE 1.0f\n");
+    let source = format!("#include \"value.h\"\n{}", kernel("add", "VALUE"));
+    let calls = r#".include("include").archs(["gfx90a", "cpu"])"#;
+    let mut scenario = Scenario::of("build_moved", "add.cu", calls, source);
+    scenario.write("include/value.h", "#define VALUE 1.0f\n");
     let watched = Watched::new(&scenario);
     let there = scenario.folder.join("there");
     fs::create_dir_all(&there).expect("the folder can be made");

@@ -8,12 +8,9 @@ use offload_tests::scenario::patch_options;
 /// Compilers print a warning again for each target. The user must see the whole warning once.
 #[test(CLANG.slow())]
 fn warnings_are_shown_once() {
-    let scenario = Scenario::new("build_warnings");
-    scenario.pack(
-        "add",
-        r#".file("kernels/add.cu").archs(["gfx90a", "gfx1100", "compute_80", "cpu"])"#,
-    );
-    scenario.write("kernels/add.cu", kernel("add", "1.0f") + "#warning \"look here\"\n");
+    let calls = r#".archs(["gfx90a", "gfx1100", "compute_80", "cpu"])"#;
+    let source = kernel("add", "1.0f") + "#warning \"look here\"\n";
+    let scenario = Scenario::of("build_warnings", "add.cu", calls, source);
     let by_clang = "kernels/add.cu:6:2: warning: \"look here\" [-W#warnings]";
     let printed = scenario.build().passes();
     printed.once(by_clang).once("6 | #warning").lacks(" generated");
@@ -58,11 +55,10 @@ fn warnings_of_the_cpu_are_those_by_default() {
 /// No image contains a template kernel until a source instantiates the template.
 #[test(CLANG.slow())]
 fn a_template_without_instances() {
-    let scenario = Scenario::new("build_template");
-    scenario.pack("scale", r#".file("kernels/scale.cu").archs(["gfx90a", "compute_80", "cpu"])"#);
     let template =
         "template <class T> __global__ void __launch_bounds__(256) scale(T *x) { x[0] *= 2; }\n";
-    scenario.write("kernels/scale.cu", template);
+    let calls = r#".archs(["gfx90a", "compute_80", "cpu"])"#;
+    let scenario = Scenario::of("build_template", "scale.cu", calls, template);
     let instance = "template __global__ void scale<float>(";
     scenario.build().passes().each_once([
         "pack \"scale\": the images of the module \"scale\" for gfx90a, compute_80 contain no \
@@ -135,17 +131,12 @@ fn two_packs_of_one_name_are_refused() {
 /// Tests builds without any compiler, as on docs.rs, in editors and for `cargo package`.
 #[test(GCC.slow())]
 fn nothing_is_built_for_docs_rs() {
-    let scenario = Scenario::new("build_skipped");
-    scenario
-        .pack(
-            "add",
-            r#".file("kernels/add.cu").archs(["gfx90a", "native", "sm_80", "all-major", "cpu"])"#,
-        )
-        .kernel("add", "1.0f")
-        .write(
-            "src/lib.rs",
-            "pub static ADD: offload_gpu::KernelPack = offload_gpu::include_offload!(\"add\");\n",
-        );
+    let calls = r#".archs(["gfx90a", "native", "sm_80", "all-major", "cpu"])"#;
+    let scenario = Scenario::add("build_skipped", calls);
+    scenario.write(
+        "src/lib.rs",
+        "pub static ADD: offload_gpu::KernelPack = offload_gpu::include_offload!(\"add\");\n",
+    );
     // rustc links with `cc`, so the tools folder also needs `cc`.
     let path = env::var_os("PATH").expect("PATH is set");
     for name in ["cc", "cargo", "rustc", "rustdoc", "ld"] {
@@ -172,12 +163,7 @@ fn nothing_is_built_for_docs_rs() {
     assert_eq!(why(scenario.check(), DOCS_RS), "docs.rs has no GPU compilers");
     assert_eq!(why(scenario.cargo(&["doc", "--no-deps"]), DOCS_RS), "docs.rs has no GPU compilers");
 
-    // A package can be published only if its dependencies have versions. This checkout's crates
-    // replace the published ones.
-    scenario.write(
-        "Cargo.toml",
-        scenario.text("Cargo.toml").replace("{ path", "{ version = \"0.1.0\", path"),
-    );
+    // This checkout's crates replace the published ones.
     let package = scenario.cargo(&["package", "--allow-dirty"]).args(patch_options());
     assert_eq!(why(package, SKIP), "OFFLOAD_SKIP was set");
 }

@@ -46,10 +46,7 @@ fn a_second_build_compiles_nothing() {
 
 #[test(CLANG.slow())]
 fn the_environment_names_the_targets() {
-    let scenario = Scenario::new("build-env");
-    scenario
-        .pack("add", r#".file("kernels/add.cu").archs(["gfx90a", "compute_80"])"#)
-        .kernel("add", "1.0f");
+    let scenario = Scenario::add("build-env", r#".archs(["gfx90a", "compute_80"])"#);
     let watched = Watched::new(&scenario);
     let build = |variables: &[(&str, &str)]| {
         watched.set(scenario.build()).envs(variables.iter().copied()).passes();
@@ -148,8 +145,7 @@ fn only_what_a_change_reaches_is_compiled() {
 /// compiler.
 #[test(CLANG.slow())]
 fn another_compiler_in_path_is_noticed() {
-    let scenario = Scenario::new("build_path");
-    scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a"])"#).kernel("add", "1.0f");
+    let scenario = Scenario::add("build_path", r#".archs(["gfx90a"])"#);
     let log = scenario.folder.join("log");
     for folder in ["one", "two"] {
         // Each build queries this compiler, for example for its version. Leave these queries out of

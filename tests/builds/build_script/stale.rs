@@ -1,6 +1,6 @@
 //! Tests each cause of a stale image separately. (`model/` tests random combinations.)
 
-use crate::{variables_of_cargo, with_ptxas};
+use crate::{NVCC_AND_CLANG, variables_of_cargo};
 use offload_tests::prelude::*;
 use offload_tests::scenario::Watched;
 use std::os::unix::fs::symlink;
@@ -48,7 +48,7 @@ fn assert_differ(one: &[Vec<u8>; 3], other: &[Vec<u8>; 3], why: &str) {
 }
 
 /// Adds and removes headers that an `#include` or a `__has_include` of the source finds.
-#[test(COMPILERS.slow())]
+#[test(NVCC_AND_CLANG.slow())]
 fn headers_that_come_and_go() {
     let scenario = package("stale_headers", r#".include("inc1").include("inc2")"#);
     let images = || images(&scenario, &[]);
@@ -86,7 +86,7 @@ fn headers_that_come_and_go() {
     assert_differ(&images(), &first, "a header whose name a macro has");
 }
 
-#[test(COMPILERS.slow())]
+#[test(NVCC_AND_CLANG.slow())]
 fn variables_that_compilers_read() {
     let scenario = package("stale_variables", "");
     for (folder, value) in [("one", "1.0f"), ("two", "2.0f")] {
@@ -119,7 +119,7 @@ fn variables_that_compilers_read() {
 }
 
 /// Edits each file that a flag names. clang compiles one pack, and nvcc the other.
-#[test(COMPILERS.slow())]
+#[test(NVCC_AND_CLANG.slow())]
 fn files_that_flags_name_are_inputs() {
     let scenario = Scenario::new("named_in_flags");
     let flags = |words: &str| words.split(' ').map(|word| format!(".flag({word:?})")).collect();
@@ -231,14 +231,13 @@ fn edits_while_a_compiler_runs_are_not_lost() {
 
 #[test(COMPILERS)]
 fn folders_of_builds_in_path_do_not_count() {
-    let scenario = Scenario::new("path_of_builds");
-    scenario.pack("add", r#".file("kernels/add.cu").arch("sm_80")"#).kernel("add", "1.0f");
-    with_ptxas(scenario.build().release()).env("OFFLOAD_PREBUILT", "update").passes();
+    let scenario = Scenario::add("path_of_builds", r#".arch("sm_80")"#);
+    scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
     // ptxas is missing, so the build script reports the folders in PATH to Cargo.
     let deps = scenario.target.join("debug/deps");
     let build = || {
         let run = scenario.build().arg("-v").path([deps.clone()]);
-        run.without(&["OFFLOAD_PTXAS", "CUDA_HOME"]).passes()
+        run.without(&["CUDA_HOME"]).passes()
     };
     build();
     // PATH contains the folder `deps`, which each build changes. The next build must be fresh
@@ -251,15 +250,10 @@ fn folders_of_builds_in_path_do_not_count() {
 
 #[test(CLANG)]
 fn a_folder_with_the_target_folder_is_not_watched() {
-    let scenario = Scenario::new("include_of_all");
+    let calls = r#".include(".").flag("-Inot-there").arch("compute_80")"#;
+    let scenario = Scenario::add("include_of_all", calls);
     let target = scenario.folder.join("target");
     let scenario = scenario.own_target(target);
-    scenario
-        .pack(
-            "add",
-            r#".file("kernels/add.cu").include(".").flag("-Inot-there").arch("compute_80")"#,
-        )
-        .kernel("add", "1.0f");
     scenario.build().passes();
     fs::write(scenario.target.join("changes"), "").expect("the target folder can be written");
     scenario.build().arg("-v").passes().found_fresh("include_of_all");
@@ -269,8 +263,7 @@ fn a_folder_with_the_target_folder_is_not_watched() {
 /// next clang in PATH.
 #[test(CLANG.slow())]
 fn a_compiler_behind_a_masquerade() {
-    let scenario = Scenario::new("masquerade");
-    scenario.pack("add", r#".file("kernels/add.cu").arch("compute_80")"#).kernel("add", "1.0f");
+    let scenario = Scenario::add("masquerade", r#".arch("compute_80")"#);
     let log = scenario.folder.join("log");
     let real = |name: &str, define: &str| {
         let program = scenario.script(
@@ -307,10 +300,7 @@ fn a_compiler_behind_a_masquerade() {
 /// build script is still running when the next build starts the second.
 #[test(CLANG.slow())]
 fn two_scripts_in_one_out_dir() {
-    let scenario = Scenario::new("two_scripts");
-    scenario
-        .pack("add", r#".file("kernels/add.cu").archs(["compute_80", "gfx90a"])"#)
-        .kernel("add", "1.0f");
+    let scenario = Scenario::add("two_scripts", r#".archs(["compute_80", "gfx90a"])"#);
     let watched = Watched::new(&scenario);
     watched.set(scenario.build()).passes();
     watched.log();

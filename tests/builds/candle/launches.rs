@@ -9,15 +9,6 @@ use offload_tests::stand_ins::{Staged, cuda_driver};
 
 const NEEDS: Needs = needs(&[Tool::Candle, Tool::Llvm22, Tool::Gcc, Tool::Cuda]);
 
-const PROGRAM: [(&str, &str); 6] = [
-    ("src/main.rs", include_str!("launches/main.rs")),
-    ("src/core.rs", include_str!("launches/core.rs")),
-    ("src/elementwise.rs", include_str!("launches/elementwise.rs")),
-    ("src/quantized.rs", include_str!("launches/quantized.rs")),
-    ("src/tensors.rs", include_str!("launches/tensors.rs")),
-    ("src/wrong.rs", include_str!("launches/wrong.rs")),
-];
-
 /// Texts that the messages about the launches in `launches/wrong.rs` must contain, in order.
 const REFUSED: [&[&str]; 12] = [
     &[
@@ -61,10 +52,8 @@ fn each_right_launch_is_accepted_and_each_wrong_one_refused() {
     let mut scenario = Scenario::without_sources("candle_launches");
     scenario
         .with_cudarc()
-        .manifest("dependencies", "half = { version = \"2\", default-features = false }\n");
-    for (path, text) in PROGRAM {
-        scenario.write(path, text);
-    }
+        .manifest("dependencies", "half = { version = \"2\", default-features = false }\n")
+        .sources("tests/builds/candle/launches");
     let modules = super::MODULES.map(|(module, _)| module);
     scenario.build_script(&format!(
         r#"Build::new()

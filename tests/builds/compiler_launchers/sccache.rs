@@ -1,7 +1,6 @@
 //! sccache, with a separate cache and server for each test.
 
 use super::{forget, package};
-use crate::with_ptxas;
 use offload_tests::cache_server::CacheServer;
 use offload_tests::prelude::*;
 use offload_tests::tools::sccache;
@@ -20,10 +19,7 @@ impl Sccache {
 
     /// Returns the variables with which a build uses the cache.
     fn variables(&self) -> impl Iterator<Item = (&'static str, OsString)> {
-        self.0.variables().into_iter().chain([
-            ("OFFLOAD_COMPILER_LAUNCHER", sccache().into()),
-            ("OFFLOAD_PTXAS", cuda("ptxas").get_program().into()),
-        ])
+        self.0.variables().into_iter().chain([("OFFLOAD_COMPILER_LAUNCHER", sccache().into())])
     }
 
     /// Asserts the numbers of hits and misses since the last call. The server replies before it
@@ -61,7 +57,7 @@ fn a_second_build_is_all_hits() {
     let sccache = Sccache::new(&scenario);
     let pack = || read(scenario.output("debug", "add.pack"));
     // sccache does not support ptxas with `-g`, so the build has no debug information.
-    let build = || with_ptxas(scenario.build()).env("CARGO_PROFILE_DEV_DEBUG", "false");
+    let build = || scenario.build().env("CARGO_PROFILE_DEV_DEBUG", "false");
     build().passes();
     let plain = pack();
 

@@ -38,27 +38,13 @@ const MODULES: [&str; 25] = [
     "upscale2d",
 ];
 
-const PROGRAM: [(&str, &str); 9] = [
-    ("src/main.rs", include_str!("launches/main.rs")),
-    ("src/on_cpu/cuda.rs", include_str!("launches/cuda.rs")),
-    ("src/on_cpu/elementwise.rs", include_str!("launches/elementwise.rs")),
-    ("src/on_cpu/images.rs", include_str!("launches/images.rs")),
-    ("src/on_cpu/memory.rs", include_str!("launches/memory.rs")),
-    ("src/with_cudarc/memory.rs", include_str!("launches/memory_of_cudarc.rs")),
-    ("src/ops.rs", include_str!("launches/ops.rs")),
-    ("src/on_cpu/optimizers.rs", include_str!("launches/optimizers.rs")),
-    ("src/on_cpu/tensors.rs", include_str!("launches/tensors.rs")),
-];
-
 #[test(NEEDS.on_request(ALL))]
 fn each_launch_compiles_and_is_right() {
     let mut scenario = Scenario::without_sources("dfdx_launches");
     scenario
         .with_cudarc()
-        .manifest("dependencies", "half = { version = \"2\", default-features = false }\n");
-    for (path, text) in PROGRAM {
-        scenario.write(path, text);
-    }
+        .manifest("dependencies", "half = { version = \"2\", default-features = false }\n")
+        .sources("tests/builds/dfdx/launches");
     let sources = sources();
     scenario.build_script(&format!(
         r#"Build::new()

@@ -53,19 +53,9 @@ const KERNELS: usize = 493;
 
 /// Returns the crate's `.cu` files by stem.
 fn sources() -> BTreeMap<String, PathBuf> {
-    let mut folders = vec![folder().join("src")];
-    let mut sources = BTreeMap::new();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("the crate has it").flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "cu") {
-                let stem = path.file_stem().expect("the file has a name").to_string_lossy();
-                sources.insert(stem.into_owned(), path);
-            }
-        }
-    }
+    let stem = |path: PathBuf| Some((path.file_stem()?.to_str()?.to_owned(), path));
+    let files = scratch::files_with(&folder().join("src"), "cu").into_iter();
+    let sources: BTreeMap<String, PathBuf> = files.filter_map(stem).collect();
     assert_eq!(sources.len(), 49, "{sources:?}");
     sources
 }

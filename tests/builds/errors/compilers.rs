@@ -79,10 +79,8 @@ fn compilers_that_do_not_end_well() {
 
 #[test(CLANG)]
 fn a_diagnostic_in_colour() {
-    let scenario = Scenario::new("errors_colour");
-    scenario
-        .pack("bad", r#".file("kernels/bad.cu").archs(std::env::var("FOR"))"#)
-        .kernel("bad", "undeclared");
+    let calls = r#".archs(std::env::var("FOR"))"#;
+    let scenario = Scenario::of("errors_colour", "bad.cu", calls, kernel("bad", "undeclared"));
     for (target, plain) in [("gfx90a", "error: use of undeclared"), ("cpu", "error: 'undeclared'")]
     {
         let build = |when: &str| {

@@ -25,10 +25,8 @@ fn an_out_dir_that_cannot_be_written() {
 /// A machine without CUDA, where `PATH` contains no ptxas, and no variable names one.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::HideablePtxas]).slow())]
 fn no_ptxas() {
-    let scenario = Scenario::new("errors_no_ptxas");
-    scenario
-        .pack("add", r#".file("kernels/add.cu").archs(["gfx90a", "sm_80", "compute_80", "sm_90"])"#)
-        .kernel("add", "y[i]");
+    let scenario =
+        Scenario::add("errors_no_ptxas", r#".archs(["gfx90a", "sm_80", "compute_80", "sm_90"])"#);
     let build = || {
         let build = scenario.build().without(&["CUDA_HOME"]).path_without("ptxas");
         build.home(&scenario.folder.join("nobody"))

@@ -176,13 +176,7 @@ fn kernels_have_names_of_system_functions() {
 fn nvcc_takes_names_of_system_functions() {
     let folder = scratch::folder("kernels-system-nvcc");
     scratch::write(folder.join("k.cu"), of_system());
-    let mut nvcc = cuda("nvcc");
-    succeed(
-        nvcc.args(["-arch=sm_80", "-ptx"])
-            .arg(folder.join("k.cu"))
-            .arg("-o")
-            .arg(folder.join("k.ptx")),
-    );
+    run(cuda("nvcc"), &folder, "-arch=sm_80 -ptx k.cu -o k.ptx");
 }
 
 /// Checks the sums, reversals, scans, votes and lanes of blocks with this shape.

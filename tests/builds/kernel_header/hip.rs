@@ -2,7 +2,7 @@
 //! include nothing. clang and g++ compile the sources for each kind of target, and the CPU runs the
 //! warp functions.
 
-use super::{AMD, CPU, NVIDIA, SPIRV, compiler};
+use super::{AMD, CPU, NVIDIA, SPIRV, checked, checked_by};
 use offload_tests::prelude::*;
 
 /// A kernel that includes HIP's headers.
@@ -156,7 +156,7 @@ __device__ double g(double *x) { return unsafeAtomicAdd(x, 1) + __shfl(1.0, 0u) 
 #[test(CLANG)]
 fn names_of_hip_have_the_types_of_hipcc() {
     let folder = scratch::folder("header-hip-types");
-    scratch::write(folder.join("k.hip"), format!("{TYPES}{INCLUDED}"));
+    let source = format!("{TYPES}{INCLUDED}");
     let (clang, gcc) = (llvm_bin().join("clang++"), Path::new("g++"));
     let checked = format!("{CPU} -DOFFLOAD_CPU_CHECK");
     for (program, options) in [
@@ -172,9 +172,9 @@ fn names_of_hip_have_the_types_of_hipcc() {
         (&clang, &checked),
         (gcc, &checked),
     ] {
-        let options = format!("{options} -Wall -Wextra -Werror -fsyntax-only");
-        let mut compile = compiler(program, &options);
-        succeed(compile.args(["-include", "offload/hip.h"]).arg(folder.join("k.hip")));
+        let options = format!("{options} -Wall -Wextra -Werror");
+        let mut compile = checked_by(program, &folder, &source, &options);
+        succeed(compile.args(["-include", "offload/hip.h"]));
     }
 }
 
@@ -199,10 +199,8 @@ fn sources_for_both_live_beside_the_header() {
             "#include <hip/hip_runtime.h>\n{old}#define SHFL(x, by) __shfl_down(x, by)\n{kernel}"
         ),
     ] {
-        scratch::write(folder.join("k.cu"), &source);
         for options in [AMD, NVIDIA, SPIRV, CPU] {
-            let options = format!("{options} -Wall -Werror -fsyntax-only");
-            succeed(compiler(llvm_bin().join("clang++"), &options).arg(folder.join("k.cu")));
+            succeed(&mut checked(&folder, &source, &format!("{options} -Wall -Werror")));
         }
     }
 }

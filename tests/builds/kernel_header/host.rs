@@ -2,7 +2,7 @@
 //! provides for both host and device. If they need the vendor's library, the error must contain
 //! advice.
 
-use super::{AMD, CPU, NVIDIA, SPIRV, built, compiler};
+use super::{AMD, CPU, NVIDIA, SPIRV, built, checked};
 use offload_tests::prelude::*;
 
 /// Host functions, and one function for host and device. They call functions of C, and functions
@@ -47,20 +47,15 @@ fn host_functions_call_what_cuda_has_for_both_sides() {
 #[test(CLANG)]
 fn host_functions_need_no_include() {
     let folder = scratch::folder("header-host-names");
-    scratch::write(
-        folder.join("k.cu"),
-        "void check(float *y) {\n  dim3 size(3);\n  float4 all = make_float4(size.x, 1, 2, 3);\n  \
+    let source = "void check(float *y) {\n  dim3 size(3);\n  float4 all = make_float4(size.x, 1, 2, 3);\n  \
          y[0] = all.x + max(1, 2) + min(1.f, 3.f);\n  assert(y[0] > 1);\n  \
          memcpy(y + 1, memset(y, 0, 4), 4);\n  \
          y[1] = powf(2, 3) + sqrt(2) + sqrt(2.0) + fabs(y[0] - 1.0f) + pow(y[0], 2) + fmax(1.0, y[0]);\n  \
          if (y[0] > y[1])\n    exit(1);\n  printf(\"%f\\n\", y[0]);\n}\n\
          __host__ __device__ float both(float x) {\n  if (x < 0)\n    __trap();\n  return x;\n}\n\
-         __global__ void k(float *y) { y[0] = 1; }\n",
-    );
+         __global__ void k(float *y) { y[0] = 1; }\n";
     for options in [AMD, NVIDIA, SPIRV, CPU] {
-        let options = format!("{options} -Wall -Wextra -Werror -fsyntax-only");
-        let mut clang = compiler(llvm_bin().join("clang++"), &options);
-        succeed(clang.arg(folder.join("k.cu")));
+        succeed(&mut checked(&folder, source, &format!("{options} -Wall -Wextra -Werror")));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Keywords of CUDA's and HIP's compilers in declarations. For each target, a keyword must compile,
 //! or cause an error with advice.
 
-use super::{AMD, CPU, NVIDIA, SPIRV, compiler};
+use super::{AMD, CPU, NVIDIA, SPIRV, assert_refuses, built, checked_by};
 use offload_tests::prelude::*;
 
 /// Declarations with all keywords that every target supports.
@@ -61,12 +61,8 @@ extern "C" __global__ void unrolled(int *x) {
 
 #[test(CLANG.slow())]
 fn keywords_compile_for_every_target() {
-    let scenario = Scenario::new("header_keywords");
     let targets = ["gfx90a", "gfx1100", "compute_80", "compute_90", "spirv64", "cpu"];
-    scenario
-        .pack("k", &format!(".file(\"kernels/k.cu\").archs({targets:?})"))
-        .write("kernels/k.cu", KEYWORDS);
-    scenario.build().release().passes();
+    let scenario = built("header_keywords", &targets, KEYWORDS);
     let image = scenario.output("release", "k/gfx90a.hsaco");
     let notes = stdout(&succeed(llvm("llvm-readelf").arg("--notes").arg(image)));
     for size in [64, 96, 128, 160, 192] {
@@ -118,21 +114,14 @@ fn other_keywords_have_advice() {
             "use Build::compiler(Compiler::Nvcc)",
         ),
     ] {
-        scratch::write(folder.join("k.cu"), source);
         for program in [PathBuf::from("g++"), llvm_bin().join("clang++")] {
             let is_gcc = program.as_os_str() == "g++";
-            let compile = |options: &&&str| {
-                let mut compile = compiler(&program, &format!("{options} -fsyntax-only"));
-                compile.arg(folder.join("k.cu"));
-                compile
-            };
+            let compile = |options: &str| checked_by(&program, &folder, source, options);
             for options in fails.iter().filter(|options| !is_gcc || **options == CPU) {
-                let output = compile(&options).output().expect("the compiler starts");
-                let text = stderr(&output);
-                assert!(!output.status.success() && text.contains(advice), "{text}");
+                assert_refuses(compile(options), advice);
             }
             for options in passes.iter().filter(|options| !is_gcc || **options == CPU) {
-                succeed(&mut compile(&options));
+                succeed(&mut compile(options));
             }
         }
     }

@@ -30,6 +30,29 @@ fn compiler(program: impl AsRef<OsStr>, options: &str) -> Command {
     command
 }
 
+/// Writes a source into a folder, and returns a command that checks the source with LLVM 22's
+/// clang.
+fn checked(folder: &Path, source: &str, options: &str) -> Command {
+    checked_by(llvm_bin().join("clang++"), folder, source, options)
+}
+
+/// Returns a command like [`checked`], but with the given compiler.
+fn checked_by(program: impl AsRef<OsStr>, folder: &Path, source: &str, options: &str) -> Command {
+    scratch::write(folder.join("k.cu"), source);
+    let mut command = compiler(program, &format!("{options} -fsyntax-only"));
+    command.arg(folder.join("k.cu"));
+    command
+}
+
+/// Asserts that a compiler refuses a source, and that its first error contains this text.
+#[track_caller]
+fn assert_refuses(mut command: Command, expected: &str) {
+    let output = command.output().expect("the compiler starts");
+    let text = stderr(&output);
+    let first = text.lines().find(|line| line.contains("error: ")).unwrap_or_default();
+    assert!(!output.status.success() && first.contains(expected), "{text}");
+}
+
 /// Compiles a kernel for a GPU to assembly or LLVM IR, and returns this text.
 fn text_for(target: &str, source: &str, options: &str, name: &str) -> String {
     text_by(&llvm_bin().join("clang"), target, source, options, name)
@@ -67,10 +90,7 @@ fn disassembly(image: &Path) -> String {
 
 /// Runs a release build of the pack "k" from one source for these targets.
 fn built(name: &str, targets: &[&str], source: &str) -> Scenario {
-    let scenario = Scenario::new(name);
-    scenario
-        .pack("k", &format!(r#".file("kernels/k.cu").archs({targets:?})"#))
-        .write("kernels/k.cu", source);
+    let scenario = Scenario::of(name, "k.cu", &format!(".archs({targets:?})"), source);
     scenario.build().release().passes();
     scenario
 }
@@ -106,10 +126,7 @@ fn functions_that_are_always_inlined_may_be_passed_to_others() {
         __device__ __forceinline__ float add(float a, float b) { return a + b; }\n\
         __global__ void k(float *x) {\n\
           *x = cg::reduce(cg::tiled_partition<32>(cg::this_thread_block()), *x, add);\n}\n";
-    let scenario = Scenario::new("header_passed");
-    scenario
-        .pack("k", r#".file("kernels/k.cu").arch("cpu").opt_level(1)"#)
-        .write("kernels/k.cu", source);
+    let scenario = Scenario::of("header_passed", "k.cu", r#".arch("cpu").opt_level(1)"#, source);
     scenario.build().env("CXX", "g++").passes();
 }
 
@@ -124,47 +141,28 @@ const CPU: &str = "-x c++ -std=c++17";
 #[test(CLANG.slow())]
 fn kernels_of_the_examples_have_no_warnings() {
     let mut compiled = 0;
-    for example in folder(&scratch::workspace().join("examples")) {
-        for kernel in folder(&example.join("kernels")) {
-            let source = std::fs::read_to_string(&kernel).unwrap_or_default();
-            // A source with host launch code needs the vendor's headers.
-            if kernel.extension() != Some("cu".as_ref()) || source.contains("<<<") {
-                continue;
-            }
-            compiled += 1;
-            let clang = llvm_bin().join("clang++");
-            for (program, options) in [("g++".as_ref(), CPU), (&*clang, AMD), (&*clang, SPIRV)] {
-                let options = format!("{options} -Wall -Wextra -Werror -fsyntax-only");
-                succeed(compiler(program, &options).arg(&kernel));
-            }
+    for kernel in scratch::files_with(&scratch::workspace().join("examples"), "cu") {
+        // A source with host launch code needs the vendor's headers.
+        if String::from_utf8_lossy(&read(&kernel)).contains("<<<") {
+            continue;
+        }
+        compiled += 1;
+        let clang = llvm_bin().join("clang++");
+        for (program, options) in [("g++".as_ref(), CPU), (&*clang, AMD), (&*clang, SPIRV)] {
+            let options = format!("{options} -Wall -Wextra -Werror -fsyntax-only");
+            succeed(compiler(program, &options).arg(&kernel));
         }
     }
     assert!(compiled >= 8, "{compiled} kernels");
 }
 
 /// Returns the paths in a folder, or no paths if the folder does not exist.
-fn folder(path: &Path) -> impl Iterator<Item = PathBuf> {
-    std::fs::read_dir(path).into_iter().flatten().map(|entry| entry.expect("it is readable").path())
-}
-
 /// `printf` on AMD's GPUs and in SPIR-V must cause a warning, and `sync` of a grid must be an error
 /// for all targets.
 #[test(CLANG)]
 fn missing_parts_of_cuda_have_advice() {
     let folder = scratch::folder("header-missing");
-    let compile = |source: &str, options: &str| {
-        scratch::write(folder.join("k.cu"), source);
-        let mut clang = compiler(llvm_bin().join("clang++"), &format!("{options} -fsyntax-only"));
-        clang.arg(folder.join("k.cu"));
-        clang
-    };
-    let fails = |mut clang: Command, expected: &str| {
-        let output = clang.output().expect("clang starts");
-        let text = stderr(&output);
-        let first = text.lines().find(|line| line.contains(" error: ")).unwrap_or_default();
-        assert!(!output.status.success() && first.contains(expected), "{text}");
-    };
-
+    let compile = |source: &str, options: &str| checked(&folder, source, options);
     let prints = "__global__ void k(int *x) { printf(\"%d\", x[0]); }\n";
     for source in [prints, &format!("#include <cstdio>\n{prints}")] {
         for (options, warns) in [(AMD, true), (SPIRV, true), (NVIDIA, false), (CPU, false)] {
@@ -185,7 +183,7 @@ fn missing_parts_of_cuda_have_advice() {
          __device__ inline grid this_grid() { return {}; } }\n",
     );
     for options in [AMD, NVIDIA, SPIRV, CPU] {
-        fails(
+        assert_refuses(
             compile(groups, options),
             "the blocks of a launch cannot wait for each other: use two launches",
         );
@@ -200,7 +198,6 @@ fn missing_parts_of_cuda_have_advice() {
 #[test(CLANG)]
 fn inline_ptx_is_an_error_at_its_use() {
     let folder = scratch::folder("header-ptx");
-    let clang = llvm_bin().join("clang++");
     let ptx =
         "{ float y; asm volatile(\"cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x)); return y; }\n";
     let source = format!(
@@ -209,11 +206,9 @@ fn inline_ptx_is_an_error_at_its_use() {
          static __device__ int h(int x) {{ short y = 0; asm(\"cvt.s16.s32 %0, %1;\" : \"=h\"(y) : \"r\"(x)); return y; }}\n\
          __global__ void k(volatile float *x) {{ x[0] = USE; }}\n"
     );
-    scratch::write(folder.join("k.cu"), source);
     for value in ["f(1)", "g<2>(1)", "h(1)", "2"] {
         for target in [AMD, SPIRV] {
-            let options = format!("{target} -fsyntax-only -DUSE={value}");
-            let output = compiler(&clang, &options).arg(folder.join("k.cu")).output();
+            let output = checked(&folder, &source, &format!("{target} -DUSE={value}")).output();
             let output = output.expect("clang starts");
             assert_eq!(output.status.success(), value == "2", "{value}");
             let refused = stderr(&output).contains("constraint '");

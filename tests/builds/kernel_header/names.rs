@@ -3,7 +3,7 @@
 //! CPU evaluates the conditions. For GPUs, clang's optimizer evaluates them. nvcc compiles the same
 //! table, which confirms the names and the headers that define them.
 
-use super::{CPU, compiler, text_for};
+use super::{CPU, checked, checked_by, compiler, text_for};
 use offload_tests::prelude::*;
 
 /// Conditions, one per line. nvcc defines their names without an include, or in a header that an
@@ -259,10 +259,8 @@ fn missing_names_are_in_the_guide() {
     for name in MISSING.split_whitespace() {
         assert!(guide.contains(&format!("`{name}")), "{name} is not in the guide");
         let folder = scratch::folder("header-missing-names");
-        scratch::write(folder.join("k.cu"), format!("__device__ void f() {{ (void){name}; }}\n"));
-        let mut clang =
-            compiler(llvm_bin().join("clang++"), &format!("{} -fsyntax-only", super::AMD));
-        let output = clang.arg(folder.join("k.cu")).output().expect("clang starts");
+        let source = format!("__device__ void f() {{ (void){name}; }}\n");
+        let output = checked(&folder, &source, super::AMD).output().expect("clang starts");
         assert!(!output.status.success(), "clang knows {name}");
     }
 }
@@ -271,10 +269,8 @@ fn missing_names_are_in_the_guide() {
 fn nvcc_has_the_same_names() {
     let folder = scratch::folder("header-names-nvcc");
     scratch::write(folder.join("k.cu"), source(&rows().0));
-    let mut nvcc = cuda("nvcc");
-    nvcc.args(["-arch=sm_80", "-std=c++17", "-ptx", "--expt-relaxed-constexpr"])
-        .arg(folder.join("k.cu"));
-    succeed(nvcc.arg("-o").arg(folder.join("k.ptx")));
+    let options = "-arch=sm_80 -std=c++17 -ptx --expt-relaxed-constexpr k.cu -o k.ptx";
+    run(cuda("nvcc"), &folder, options);
 }
 
 /// Build scripts configure sources with macros such as `N`, which also apply to the kit's headers.
@@ -287,8 +283,7 @@ fn macros_with_names_of_one_letter_do_not_change_the_headers() {
          __global__ void k(int *x) {{ *x = atomicAdd(x, N) + __fadd_rz(1, 2); }}\n",
         rows().0.join("\n") + "\n"
     );
-    scratch::write(folder.join("k.cu"), source);
-    let checked = format!("{CPU} -DOFFLOAD_CPU_CHECK");
+    let with_checks = format!("{CPU} -DOFFLOAD_CPU_CHECK");
     let (clang, gcc) = (llvm_bin().join("clang++"), PathBuf::from("g++"));
     for (program, options) in [
         (&clang, super::AMD),
@@ -296,11 +291,10 @@ fn macros_with_names_of_one_letter_do_not_change_the_headers() {
         (&clang, super::SPIRV),
         (&clang, CPU),
         (&gcc, CPU),
-        (&gcc, &checked),
+        (&gcc, &with_checks),
     ] {
-        let mut compile = compiler(program, &format!("{options} -fsyntax-only"));
-        compile.args(('A'..='Z').map(|letter| format!("-D{letter}=3")));
-        succeed(compile.arg(folder.join("k.cu")));
+        let mut compile = checked_by(program, &folder, &source, options);
+        succeed(compile.args(('A'..='Z').map(|letter| format!("-D{letter}=3"))));
     }
 }
 
@@ -313,15 +307,15 @@ fn a_header_of_a_source_wins() {
     scratch::write(folder.join("own/device_functions.h"), "constexpr float OWN = 4;\n");
     let source = "#include <math_constants.h>\n#include <device_functions.h>\n\
                   __global__ void k(float *x) { *x = MINE + OWN; }\n";
-    scratch::write(folder.join("k.cu"), source);
     for (program, options) in [
         (PathBuf::from("g++"), CPU),
         (llvm_bin().join("clang++"), CPU),
         (llvm_bin().join("clang++"), super::AMD),
         (llvm_bin().join("clang++"), super::SPIRV),
     ] {
-        let mut compile = compiler(program, &format!("{options} -Wall -Werror -fsyntax-only"));
-        succeed(compile.arg("-I").arg(folder.join("own")).arg(folder.join("k.cu")));
+        let options = format!("{options} -Wall -Werror");
+        let mut compile = checked_by(program, &folder, source, &options);
+        succeed(compile.arg("-I").arg(folder.join("own")));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Headers of the C++ library in sources for every target, with and without ROCm. If GPUs cannot
 //! run a function, its use in a kernel must be an error.
 
-use super::{AMD, CPU, NVIDIA, SPIRV, built, compiler};
+use super::{AMD, CPU, NVIDIA, SPIRV, assert_refuses, built, checked};
 use offload_tests::prelude::*;
 
 /// The headers of C++17 that include `<new>`.
@@ -92,24 +92,15 @@ fn the_heap_is_an_error_at_its_use() {
     ] {
         for includes in ["", "#include <cstdlib>\n#include <new>\n"] {
             let kernel = format!("{includes}__global__ void k(int **y) {{ {use_of_heap}; }}\n");
-            scratch::write(folder.join("k.cu"), kernel);
-            let compile = |options: &str| {
-                let options = format!("{options} -fsyntax-only");
-                let mut clang = compiler(llvm_bin().join("clang++"), &options);
-                clang.arg(folder.join("k.cu"));
-                clang
-            };
             for options in [AMD, SPIRV] {
-                let output = compile(options).output().expect("clang starts");
                 let expected = format!(
                     "error: '{function}' is unavailable: only NVIDIA's GPUs and the CPU have a \
                      heap here: "
                 );
-                let text = stderr(&output);
-                assert!(!output.status.success() && text.contains(&expected), "{text}");
+                assert_refuses(checked(&folder, &kernel, options), &expected);
             }
             for options in [NVIDIA, CPU] {
-                succeed(&mut compile(options));
+                succeed(&mut checked(&folder, &kernel, options));
             }
         }
     }

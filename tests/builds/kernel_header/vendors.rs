@@ -1,7 +1,7 @@
 //! The functions that vendors' headers declare for kernels. The kit's header must define each
 //! function on every target, or the guide must list the function as missing.
 
-use super::{AMD, CPU, NVIDIA, SPIRV, compiler};
+use super::{AMD, CPU, NVIDIA, SPIRV, checked};
 use offload_tests::prelude::*;
 use offload_tests::tools::rocm;
 
@@ -64,10 +64,9 @@ fn declared(folder: &Path, headers: &str) -> BTreeSet<String> {
 fn undeclared(names: &BTreeSet<String>, start: &str, options: &str) -> BTreeSet<String> {
     let folder = scratch::folder("header-vendors");
     let uses: String = names.iter().map(|name| format!("using ::{name};\n")).collect();
-    scratch::write(folder.join("k.cu"), format!("{start}namespace names {{\n{uses}}}\n"));
-    let options = format!("{options} -fsyntax-only -ferror-limit=0");
-    let mut clang = compiler(llvm_bin().join("clang++"), &options);
-    let output = clang.arg(folder.join("k.cu")).output().expect("clang starts");
+    let source = format!("{start}namespace names {{\n{uses}}}\n");
+    let output = checked(&folder, &source, &format!("{options} -ferror-limit=0")).output();
+    let output = output.expect("clang starts");
     let text = stderr(&output);
     let names =
         text.lines().filter_map(|line| line.split_once("no member named '")?.1.split('\'').next());

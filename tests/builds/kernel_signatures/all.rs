@@ -73,16 +73,7 @@ fn kernels_of_examples_and_tests_have_functions() {
         workspace().join("tests/builds/kernel_signatures/types.cu"),
         workspace().join("tests/embedding/ui/calls/kernels.cu"),
     ];
-    for example in
-        fs::read_dir(workspace().join("examples")).expect("the examples are there").flatten()
-    {
-        let kernels = fs::read_dir(example.path().join("kernels")).into_iter().flatten().flatten();
-        files.extend(
-            kernels
-                .map(|file| file.path())
-                .filter(|file| file.extension().is_some_and(|it| it == "cu")),
-        );
-    }
+    files.extend(scratch::files_with(&workspace().join("examples"), "cu"));
     let mut sources = Vec::new();
     for file in files {
         let text = read(&file);

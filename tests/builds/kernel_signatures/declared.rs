@@ -2,10 +2,8 @@
 //! come from its declarations.
 
 use super::{SAXPY, with_source};
+use crate::NVCC_AND_CLANG;
 use offload_tests::prelude::*;
-
-/// The tools of tests that need both nvcc and clang.
-const BOTH: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
 /// Prints the offsets and sizes of a call's arguments.
 const PRINT: &str = "fn print<const N: usize, const BYTES: usize>(call: &offload_gpu::Call<N, BYTES>) {\n\
@@ -154,7 +152,7 @@ fn kernels_that_nvcc_compiles() {
     );
 }
 
-#[test(BOTH.slow())]
+#[test(NVCC_AND_CLANG.slow())]
 fn clang_reads_what_nvcc_compiles() {
     let source = format!(
         "#include <cuda_fp16.h>\n#include <cuda/std/limits>\n#include \"factor.h\"\n\
@@ -178,7 +176,7 @@ fn clang_reads_what_nvcc_compiles() {
 }
 
 /// Two sources in one module, one of them only for nvcc. clang reads both before nvcc starts.
-#[test(BOTH.slow())]
+#[test(NVCC_AND_CLANG.slow())]
 fn kernels_that_clang_refuses() {
     let scenario = with_source("described_refused", SAXPY.as_bytes());
     let refused = "#if defined(__clang__)\n#error for nvcc alone\n#endif\n\

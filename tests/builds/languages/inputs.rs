@@ -10,25 +10,17 @@ pub const C: &str = "#include <gpuintrin.h>\n#include <stdint.h>\n\
                    int i = __gpu_block_id_x() * __gpu_num_threads_x() + __gpu_thread_id_x();\n  \
                    if (i < n)\n    y[i] += x[i];\n}\n";
 
-const NVIDIA: [&str; 6] = [
-    "--target=nvptx64-nvidia-cuda",
-    "-march=sm_80",
-    "-Xclang",
-    "-target-feature",
-    "-Xclang",
-    "+ptx70",
-];
+const NVIDIA: &str =
+    "--target=nvptx64-nvidia-cuda -march=sm_80 -Xclang -target-feature -Xclang +ptx70";
 
-fn amd(processor: &str) -> [String; 3] {
-    ["--target=amdgcn-amd-amdhsa".to_owned(), format!("-mcpu={processor}"), "-nogpulib".to_owned()]
+fn amd(processor: &str) -> String {
+    format!("--target=amdgcn-amd-amdhsa -mcpu={processor} -nogpulib")
 }
 
-/// Returns the clang command that compiles `intrin.c`.
-fn clang(kernels: &Path) -> Command {
-    let mut clang = llvm("clang");
-    clang.current_dir(kernels);
-    clang.args(["-O2", "-ffreestanding", "-nostdlibinc", "-x", "c", "intrin.c"]);
-    clang
+/// Compiles `intrin.c` with clang.
+fn clang(kernels: &Path, target: &str, options: &str) {
+    let usual = "-O2 -ffreestanding -nostdlibinc -x c intrin.c";
+    run(llvm("clang"), kernels, &format!("{usual} {target} {options}"));
 }
 
 /// Writes all sources that tools generate from the existing file `intrin.c`.
@@ -40,15 +32,15 @@ pub fn make_inputs(kernels: &Path) {
 }
 
 fn make_ir(kernels: &Path) {
-    succeed(clang(kernels).args(amd("gfx90a")).args(["-emit-llvm", "-S", "-o", "ir.ll"]));
+    clang(kernels, &amd("gfx90a"), "-emit-llvm -S -o ir.ll");
     // This IR must be for any processor, so remove clang's attributes, which name the processor of
     // the functions.
     let ir = without_lines(kernels, "ir.ll", |line| line.starts_with("attributes "));
     let ir: String = (0..10).fold(ir, |ir, number| ir.replace(&format!(" #{number}"), ""));
     fs::write(kernels.join("ir_amd.ll"), ir).expect("the file can be written");
-    succeed(llvm("llvm-as").current_dir(kernels).args(["ir_amd.ll", "-o", "bc_amd.bc"]));
-    succeed(clang(kernels).args(NVIDIA).args(["-emit-llvm", "-S", "-o", "ir_nvidia.ll"]));
-    succeed(clang(kernels).args(NVIDIA).args(["-emit-llvm", "-c", "-o", "bc_nvidia.bc"]));
+    run(llvm("llvm-as"), kernels, "ir_amd.ll -o bc_amd.bc");
+    clang(kernels, NVIDIA, "-emit-llvm -S -o ir_nvidia.ll");
+    clang(kernels, NVIDIA, "-emit-llvm -c -o bc_nvidia.bc");
     for (file, triple) in
         [("bc_amd.bc", "amdgcn-amd-amdhsa"), ("bc_nvidia.bc", "nvptx64-nvidia-cuda")]
     {
@@ -59,17 +51,12 @@ fn make_ir(kernels: &Path) {
 
 /// Writes AMD assembly, with and without the directive for its target, and PTX.
 fn make_assembly(kernels: &Path) {
-    succeed(clang(kernels).args(amd("gfx90a")).args(["-S", "-o", "asm.s"]));
-    succeed(clang(kernels).args(amd("gfx1100")).args(["-S", "-o", "asm_given.s"]));
+    clang(kernels, &amd("gfx90a"), "-S -o asm.s");
+    clang(kernels, &amd("gfx1100"), "-S -o asm_given.s");
     let text = without_lines(kernels, "asm_given.s", |line| line.contains(".amdgcn_target"));
     fs::write(kernels.join("asm_given.s"), text).expect("the file can be written");
-    let ptx = [
-        "--target=nvptx64-nvidia-cuda",
-        "-march=sm_90",
-        "--cuda-feature=+ptx80",
-        "-Wno-unknown-cuda-version",
-    ];
-    succeed(clang(kernels).args(ptx).args(["-nogpulib", "-S", "-o", "text.ptx"]));
+    let target = "--target=nvptx64-nvidia-cuda -march=sm_90 --cuda-feature=+ptx80";
+    clang(kernels, target, "-Wno-unknown-cuda-version -nogpulib -S -o text.ptx");
 }
 
 /// Returns a file's text without the selected lines.
@@ -83,17 +70,16 @@ fn without_lines(kernels: &Path, file: &str, is_one: impl Fn(&str) -> bool) -> S
 pub fn make_code_objects(kernels: &Path) {
     fs::create_dir_all(kernels.join("made")).expect("the folder can be made");
     for target in ["gfx90a", "gfx1100"] {
-        succeed(clang(kernels).args(amd(target)).args(["-o", &format!("made/{target}.hsaco")]));
+        clang(kernels, &amd(target), &format!("-o made/{target}.hsaco"));
     }
 }
 
 /// Writes code objects and cubins.
 fn make_images(kernels: &Path) {
     make_code_objects(kernels);
-    succeed(clang(kernels).args(NVIDIA).args(["-nogpulib", "-S", "-o", "made/80.ptx"]));
+    clang(kernels, NVIDIA, "-nogpulib -S -o made/80.ptx");
     for (target, ptx) in [("sm_90", "text.ptx"), ("sm_80", "made/80.ptx")] {
-        let (arch, out) = (format!("-arch={target}"), format!("made/{target}.cubin"));
-        succeed(cuda("ptxas").args([&arch, ptx, "-o", &out]).current_dir(kernels));
+        run(cuda("ptxas"), kernels, &format!("-arch={target} {ptx} -o made/{target}.cubin"));
     }
     for (from, to) in
         [("made/gfx90a.hsaco", "ready_hsaco.hsaco"), ("made/sm_80.cubin", "ready_cubin.cubin")]
@@ -115,7 +101,7 @@ fn make_containers(kernels: &Path) {
         // The build does not request this target.
         "--image3=kind=elf,sm=90,file=made/sm_90.cubin",
     ]));
-    bundle(kernels, "ready_bundle.hipfb", &[], "3");
+    bundle(kernels, "ready_bundle.hipfb", "", "3");
     succeed(llvm("llvm-offload-binary").current_dir(kernels).args([
         "-o",
         "ready_offload.offload",
@@ -124,23 +110,17 @@ fn make_containers(kernels: &Path) {
         "--image=file=text.ptx,triple=nvptx64-nvidia-cuda,arch=compute_90,kind=cuda",
         "--image=file=bc_amd.bc,triple=amdgcn-amd-amdhsa,arch=gfx942,kind=openmp",
     ]));
-    let members = ["ready_bundle.hipfb", "made/sm_80.cubin", "intrin.c"];
-    succeed(llvm("llvm-ar").current_dir(kernels).args(["rc", "ready_archive.a"]).args(members));
+    let members = "ready_bundle.hipfb made/sm_80.cubin intrin.c";
+    run(llvm("llvm-ar"), kernels, &format!("rc ready_archive.a {members}"));
 }
 
 /// Writes a bundle of the two code objects with clang's bundler. `version` is the format version of
 /// a compressed bundle.
-pub fn bundle(kernels: &Path, name: &str, options: &[&str], version: &str) {
-    succeed(
-        llvm("clang-offload-bundler")
-            .current_dir(kernels)
-            .env("COMPRESSED_BUNDLE_FORMAT_VERSION", version)
-            .args(["-type=o", "-bundle-align=4096", "-input=/dev/null", "-input=made/gfx90a.hsaco"])
-            .args(["-input=made/gfx1100.hsaco", &format!("-output={name}")])
-            .arg(
-                "-targets=host-x86_64-unknown-linux-gnu-,hipv4-amdgcn-amd-amdhsa--gfx90a,\
-                 hipv4-amdgcn-amd-amdhsa--gfx1100",
-            )
-            .args(options),
-    );
+pub fn bundle(kernels: &Path, name: &str, options: &str, version: &str) {
+    let mut bundler = llvm("clang-offload-bundler");
+    bundler.env("COMPRESSED_BUNDLE_FORMAT_VERSION", version).arg(format!("-output={name}"));
+    let inputs = "-input=/dev/null -input=made/gfx90a.hsaco -input=made/gfx1100.hsaco";
+    let targets = "-targets=host-x86_64-unknown-linux-gnu-,hipv4-amdgcn-amd-amdhsa--gfx90a,\
+                   hipv4-amdgcn-amd-amdhsa--gfx1100";
+    run(bundler, kernels, &format!("-type=o -bundle-align=4096 {inputs} {targets} {options}"));
 }

@@ -172,8 +172,8 @@ fn compressed_containers_are_taken_apart() {
         .write("kernels/intrin.c", C);
     let kernels = scenario.folder.join("kernels");
     make_code_objects(&kernels);
-    bundle(&kernels, "zstd.bundle", &["-compress"], "3");
-    bundle(&kernels, "zlib.hipfb", &["-compress"], "2");
+    bundle(&kernels, "zstd.bundle", "-compress", "3");
+    bundle(&kernels, "zlib.hipfb", "-compress", "2");
     scenario.build().passes();
     for module in ["zlib", "zstd"] {
         for target in ["gfx90a", "gfx1100"] {
@@ -264,10 +264,8 @@ fn rocm_headers_are_used_where_they_are_asked_for() {
 /// A clang of any version supports `gpuintrin.h` if its own folder contains this header.
 #[test(CLANG)]
 fn a_clang_without_gpuintrin_is_named() {
-    let scenario = Scenario::new("build_no_gpuintrin");
-    scenario
-        .pack("intrin", r#".file("kernels/intrin.c").archs(["gfx90a", "compute_80"])"#)
-        .write("kernels/intrin.c", C);
+    let calls = r#".archs(["gfx90a", "compute_80"])"#;
+    let scenario = Scenario::of("build_no_gpuintrin", "intrin.c", calls, C);
     let real = llvm_bin().join("clang");
     let clang = scenario.script(
         "clang",
@@ -342,7 +340,7 @@ fn main() {
 "#,
         );
     for profile in ["debug", "release"] {
-        let printed = crate::with_ptxas(scenario.cargo(&["run"]).profile(profile)).passes();
+        let printed = scenario.cargo(&["run"]).profile(profile).passes();
         assert_eq!(printed.stdout, "4\n", "{printed}");
         printed.lacks("warning");
         let ptx = scenario.output_text(profile, "local/compute_80.ptx");

@@ -9,7 +9,6 @@ mod other_compilers;
 mod rustup;
 mod surroundings;
 
-use crate::with_ptxas;
 use offload_tests::hidden;
 use offload_tests::judges::{assert_is_for, image_file_name, kernel_symbols};
 use offload_tests::prelude::*;
@@ -24,14 +23,8 @@ const TARGETS: [&str; 5] = ["gfx90a", "gfx942", "gfx1100", "compute_80", "sm_90"
 /// Returns a package with a kernel crate. The kernel crate depends on a separate crate with types.
 fn package(name: &str, targets: &[&str]) -> Scenario {
     let scenario = Scenario::without_sources(name);
-    // The package is publishable, so that Cargo always builds it in the same folder.
-    let manifest = format!(
-        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
-         [workspace]\nexclude = [\"kernels\", \"types\"]\n\n\
-         [dependencies]\noffload-gpu = \"0.1\"\n\n[build-dependencies]\noffload-build = \"0.1\"\n"
-    );
     scenario
-        .write("Cargo.toml", manifest)
+        .manifest("workspace", "exclude = [\"kernels\", \"types\"]")
         .write("src/main.rs", include_str!("main.rs"))
         .write("src/first.rs", "0")
         .write("kernels/src/lib.rs", include_str!("kernels.rs"))
@@ -58,13 +51,13 @@ fn lock(version: &str) -> String {
     )
 }
 
-/// Returns a release build with this checkout's crates in place of the registry's.
+/// Returns a release build.
 fn plain(scenario: &Scenario) -> Run<'_> {
-    scenario.cargo(&["build"]).args(patch_options()).release().without(&["OFFLOAD_RUSTC"])
+    scenario.build().release().without(&["OFFLOAD_RUSTC"])
 }
 
 fn build<'a>(scenario: &'a Scenario, rustc: &Path) -> Run<'a> {
-    with_ptxas(plain(scenario)).env("OFFLOAD_RUSTC", rustc)
+    plain(scenario).env("OFFLOAD_RUSTC", rustc)
 }
 
 /// Uses one package for all steps, because compiling `core` takes half a minute for each target.

@@ -1,7 +1,6 @@
 //! Kernels in Rust from another compiler, such as cuda-oxide, as PTX and as cubins for several
 //! architectures.
 
-use crate::with_ptxas;
 use offload_tests::prelude::*;
 
 const MAIN: &str = "use offload_gpu::run::{Buffer, Device};\n\nmod kernels {\n    \
@@ -25,9 +24,8 @@ fn ptx_and_cubins_of_another_compiler() {
              .archs([\"compute_80\", \"sm_80\", \"sm_90\"])",
     );
     for target in ["sm_80", "sm_90"] {
-        let mut ptxas = cuda("ptxas");
-        ptxas.current_dir(scenario.folder.join("kernels")).arg(format!("-arch={target}"));
-        succeed(ptxas.args(["kernels.ptx", "-o"]).arg(format!("{target}.cubin")));
+        let options = format!("-arch={target} kernels.ptx -o {target}.cubin");
+        run(cuda("ptxas"), &scenario.folder.join("kernels"), &options);
     }
     // Nothing may be compiled.
     let build =
@@ -55,6 +53,6 @@ fn ptx_and_cubins_of_another_compiler() {
     scenario
         .write("src/main.rs", MAIN)
         .pack("pack", ".file(\"kernels/kernels.ptx\").archs([\"compute_80\", \"sm_90\"])");
-    with_ptxas(build()).passes();
+    build().passes();
     scenario.start("debug").passes().has("sm_90 compiled\n");
 }

@@ -3,9 +3,8 @@
 //! the scripts start the unpacked compiler as this toolchain.
 
 use super::RUST;
-use crate::with_ptxas;
 use offload_tests::prelude::*;
-use offload_tests::scenario::{patch_options, rust_compiler};
+use offload_tests::scenario::rust_compiler;
 use std::time::SystemTime;
 
 const CHANNEL: &str = "nightly-2026-05-25";
@@ -52,12 +51,8 @@ impl Package {
             let _ = fs::remove_dir_all(scenario.folder.join(beside(folder)));
         }
         let kernels = beside("kernels/gpu");
-        let manifest = format!(
-            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\nexclude = [\"rustup\"]\n\n[workspace]\n\n\
-             [dependencies]\noffload-gpu = \"0.1\"\n\n[build-dependencies]\noffload-build = \"0.1\"\n"
-        );
         scenario
-            .write("Cargo.toml", manifest)
+            .manifest("package", "exclude = [\"rustup\"]")
             .write(
                 "src/main.rs",
                 MAIN,
@@ -169,12 +164,8 @@ impl Package {
     }
 
     fn build(&self) -> Run<'_> {
-        let build = self.scenario.cargo(&["build"]).args(patch_options()).release();
-        let path = env::var_os("PATH").expect("PATH is set");
-        let folders = [self.rustup.join("bin")].into_iter().chain(env::split_paths(&path));
-        let path = env::join_paths(folders).expect("folders of PATH make a PATH");
-        let build = with_ptxas(build).without(&["OFFLOAD_RUSTC"]).env("PATH", path);
-        build.env("RUSTUP_HOME", &self.rustup)
+        let build = self.scenario.build().release().without(&["OFFLOAD_RUSTC"]);
+        build.path([self.rustup.join("bin")]).env("RUSTUP_HOME", &self.rustup)
     }
 
     fn beside(&self, path: &str) -> String {

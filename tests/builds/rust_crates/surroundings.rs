@@ -2,7 +2,6 @@
 //! and macros in build.rs. The program's compiler compiles the kernels for the CPU.
 
 use offload_tests::prelude::*;
-use offload_tests::scenario::patch_options;
 
 const KERNELS: &str = r#"#![no_std]
 
@@ -76,13 +75,9 @@ const MEMBER: &str = "version = \"0.1.0\"\nedition = \"2024\"\ndescription.works
 fn a_member_of_another_workspace() {
     let scenario = Scenario::without_sources("rust_member");
     let name = scenario.name();
+    let package = scenario.text("Cargo.toml").replace("[workspace]\n", "");
     let of_program = |text| {
-        let package =
-            format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n");
-        let rest = format!(
-            "{package}[dependencies]\noffload-gpu = \"0.1\"\n\n[build-dependencies]\noffload-build = \"0.1\"\n"
-        );
-        workspace("members = [\"types\"]\nexclude = [\n  \"gpu\",\n  \"kit\",\n]\n", text, &rest)
+        workspace("members = [\"types\"]\nexclude = [\n  \"gpu\",\n  \"kit\",\n]\n", text, &package)
     };
     let of_kernels =
         |text, rest: &str| workspace("members = [\"kernels\"]\nresolver = \"3\"\n", text, rest);
@@ -111,7 +106,7 @@ fn a_member_of_another_workspace() {
         // Cargo ignores this file, and uses the workspace's lock file.
         .write("gpu/kernels/Cargo.lock", "left over\n")
         .pack("pack", ".rust_crate(\"gpu/kernels\").arch(\"cpu\")");
-    let build = || scenario.cargo(&["build"]).args(patch_options()).without(&["OFFLOAD_RUSTC"]);
+    let build = || scenario.build().without(&["OFFLOAD_RUSTC"]);
     let time = || scenario.output_time("debug", "pack/cpu.so");
     let run = |argument: &str| scenario.start("debug").arg(argument).ends();
     let facts = || {

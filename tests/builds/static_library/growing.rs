@@ -8,8 +8,6 @@ use offload_tests::judges::cuda_images;
 use offload_tests::own;
 use offload_tests::prelude::*;
 
-const NVCC_AND_LLVM: Needs = needs(&[Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
-
 /// A source with kernels and variables that are hidden from other sources. nvcc derives their names
 /// from the first function that a compilation sees.
 const HIDDEN: &str = r#"#ifndef __CUDA_ARCH__
@@ -65,7 +63,7 @@ fn package(name: &str) -> Scenario {
 
 /// nvcc is called once for each target. The object from several calls must have the same contents
 /// as an object from one call.
-#[test(NVCC_AND_LLVM.slow())]
+#[test(NVCC_AND_CLANG.slow())]
 fn nvcc_compiles_new_targets_alone() {
     let scenario = package("static_growing");
     let toolkit = LoggingToolkit::new(&scenario);
@@ -117,7 +115,7 @@ fn nvcc_compiles_new_targets_alone() {
 
 /// If nvcc's calls for several targets generate different hidden names, one call must compile all
 /// targets.
-#[test(NVCC_AND_LLVM.slow())]
+#[test(NVCC_AND_CLANG.slow())]
 fn calls_that_disagree_are_replaced_by_one() {
     let scenario = package("static_disagreeing");
     let nvcc = cuda("nvcc").get_program().to_owned();

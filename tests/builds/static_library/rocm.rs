@@ -116,12 +116,10 @@ fn barriers_of_old_headers_link_with_a_new_clang() {
 /// libraries.
 #[test(needs(&[Tool::Rocm, Tool::Gcc, Tool::Llvm22, Tool::Oldest]).slow())]
 fn the_clang_is_that_of_the_libraries() {
-    let scenario = Scenario::new("static_rocm_clang");
     let half = "#include <hip/hip_fp16.h>\n\
                 extern \"C\" __global__ void half_(__half *x) { *x = __hadd(*x, *x); }\n";
-    scenario
-        .pack("half", r#".file("kernels/half.hip").archs(["gfx90a"])"#)
-        .write("kernels/half.hip", format!("{BARRIERS}{half}"));
+    let source = format!("{BARRIERS}{half}");
+    let scenario = Scenario::of("static_rocm_clang", "half.hip", r#".arch("gfx90a")"#, source);
     let clang = offload_tests::tools::oldest("usr/lib/llvm-15/bin/clang");
     scenario.script("bin/clang-15", &format!("exec '{}' \"$@\"", clang.display()));
     let build = scenario.build().without(&["OFFLOAD_CLANG"]).env("ROCM_PATH", rocm());

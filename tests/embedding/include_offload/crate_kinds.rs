@@ -9,8 +9,7 @@ use offload_tests::prelude::*;
 fn offload_may_have_another_name() {
     let scenario = with_packs("include_other_name");
     let manifest = scenario.text("Cargo.toml");
-    let renamed =
-        manifest.replace("offload-gpu = { path", "gpu_files = { package = \"offload-gpu\", path");
+    let renamed = manifest.replace("offload-gpu = {", "gpu_files = { package = \"offload-gpu\",");
     assert_ne!(manifest, renamed);
     let items = r#"mod kit { pub use gpu_files as gpu; }
 static A: gpu_files::KernelPack = gpu_files::include_offload!("amd");
@@ -24,10 +23,10 @@ static C: gpu_files::KernelPack = gpu_files::include_offload!(
 }
 
 /// A crate with its own types `u8`, `u32` and `str`. With the `crate` option, the crate's own
-/// `Entry` replaces offload-gpu's. The crate must embed the same bytes as other crates, and
+/// `LinkedPack` replaces offload-gpu's. The crate must embed the same bytes as other crates, and
 /// `linked_packs` must read only the entries of offload-gpu.
 const HOSTILE: &str = r#"#![allow(non_camel_case_types, dead_code)]
-use fake::__expansion::Entry;
+use fake::__expansion::LinkedPack;
 
 type u8 = u64;
 type u32 = ();
@@ -37,11 +36,11 @@ mod fake {
     pub mod __expansion {
         pub use offload_gpu::__expansion::*;
 
-        pub struct Entry<const NAME: usize>([usize; 6]);
+        pub struct LinkedPack([usize; 4]);
 
-        impl<const NAME: usize> Entry<NAME> {
+        impl LinkedPack {
             pub const fn new(_: &[u8], _: &str) -> Self {
-                Self([48, 4096, 1 << 40, 2, 0x3030, 0])
+                Self([4096, 2, 4096, 1 << 40])
             }
         }
     }

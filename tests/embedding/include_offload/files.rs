@@ -5,7 +5,8 @@
 use super::{bundle, image};
 use crate::linked_program::{Section, objdump_offloading, sections};
 use crate::sources::{FORBID, pack};
-use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};
+use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
+use offload_tests::containers::binary;
 use offload_tests::prelude::*;
 
 /// A function that prints a pack's name, section, images and kernels. It panics unless the pack
@@ -65,8 +66,8 @@ fn files_of_every_kind_are_embedded() {
 }
 
 fn cases() -> Vec<Case> {
-    let corpus = |path: &str| read(workspace().join("tests/corpus").join(path));
-    let (ccob, group) = (corpus("compressed/v3_zstd.ccob"), corpus("nv_fatbin/group.fatbin"));
+    let ccob = corpus_file("compressed/v3_zstd.ccob");
+    let group = corpus_file("nv_fatbin/group.fatbin");
     let (hsaco, cubin, ptx) =
         (image("saxpy.gfx90a.hsaco"), image("saxpy.sm_90.cubin"), image("saxpy.compute_80.ptx"));
     let code_object = "gfx90a code object Some([\"saxpy\"]) Some(true) None\n";
@@ -108,17 +109,13 @@ fn cases() -> Vec<Case> {
 fn offload_binaries() -> Vec<u8> {
     let (amd, nvidia) = ("amdgcn-amd-amdhsa", "nvptx64-nvidia-cuda");
     let (hsaco, cubin) = (image("saxpy.gfx90a.hsaco"), image("saxpy.sm_90.cubin"));
-    let parts = [
-        (StatedKind::OBJECT, OffloadKind::HIP, amd, "gfx90a", hsaco),
-        (StatedKind::CUBIN, OffloadKind::CUDA, nvidia, "sm_90a", cubin),
-        (StatedKind::PTX, OffloadKind::CUDA, nvidia, "compute_80", ptx()),
+    let strings = |triple, arch| [("triple", triple), ("arch", arch)];
+    let images = [
+        (StatedKind::OBJECT, OffloadKind::HIP, &strings(amd, "gfx90a")[..], &hsaco[..]),
+        (StatedKind::CUBIN, OffloadKind::CUDA, &strings(nvidia, "sm_90a"), &cubin),
+        (StatedKind::PTX, OffloadKind::CUDA, &strings(nvidia, "compute_80"), &ptx()),
     ];
-    let mut builder = OffloadBinaryBuilder::new();
-    for (kind, producer, triple, arch, bytes) in &parts {
-        let entry = builder.image(*kind, *producer, bytes.len() as u64);
-        entry.string("triple", triple).string("arch", arch);
-    }
-    builder.layout(Version::V1).to_vec(&parts.each_ref().map(|(.., bytes)| &**bytes))
+    binary(Version::V1, &images)
 }
 
 /// Returns PTX whose size leaves room for a NUL in a container.
@@ -141,10 +138,8 @@ fn ptx_that_ends_with_nul() -> Vec<u8> {
     let mut text = image("saxpy.compute_80.ptx");
     text.resize(text.len().next_multiple_of(8) + 7, b'\n');
     text.push(0);
-    let mut builder = OffloadBinaryBuilder::new();
-    let entry = builder.image(StatedKind::PTX, OffloadKind::CUDA, text.len() as u64);
-    entry.string("arch", "compute_80");
-    let bytes = builder.layout(Version::V1).to_vec(&[&text]);
+    let image = (StatedKind::PTX, OffloadKind::CUDA, &[("arch", "compute_80")][..], &*text);
+    let bytes = binary(Version::V1, &[image]);
     assert!(bytes.ends_with(b"\n\0"));
     bytes
 }

@@ -7,21 +7,17 @@ mod crate_kinds;
 mod files;
 mod from_disk;
 
-use offload_format::bundle::BundleBuilder;
+use offload_tests::containers::hip_bundle;
 use offload_tests::prelude::*;
 
 /// Returns an image from the corpus.
 fn image(name: &str) -> Vec<u8> {
-    read(workspace().join("tests/corpus/image").join(name))
+    corpus_file(&format!("image/{name}"))
 }
 
 /// Returns a HIP bundle with one code object.
 fn bundle(code_object: &[u8]) -> Vec<u8> {
-    let mut builder = BundleBuilder::hip();
-    builder
-        .entry("hipv4-amdgcn-amd-amdhsa--gfx90a", code_object.len() as u64)
-        .expect("the name is right");
-    builder.layout().to_vec(&[b"", code_object])
+    hip_bundle(4096, &[("hipv4-amdgcn-amd-amdhsa--gfx90a", code_object)])
 }
 
 /// The body of the build script of [`with_packs`].

@@ -46,26 +46,13 @@ fn main() {
         let at = bytes.windows(magic.len()).position(|window| window == magic).unwrap();
         bytes[at] = b'X';
     });
-    edit(&folder.join("image_line.index"), &|bytes| {
-        let text = String::from_utf8(bytes.clone()).unwrap();
-        *bytes = text.replace("image gfx90a ", "image gfx90a x").into_bytes();
-    });
-    edit(&folder.join("cut_index.index"), &|bytes| {
-        let text = String::from_utf8(bytes.clone()).unwrap();
-        *bytes =
-            text.lines().take(4).map(|line| format!("{line}\n")).collect::<String>().into_bytes();
-    });
-    edit(&folder.join("other_version.index"), &|bytes| {
-        let text = String::from_utf8(bytes.clone()).unwrap();
-        *bytes = text.replacen("offload-pack ", "offload-pack 9", 1).into_bytes();
-    });
-    edit(&folder.join("other_version.rs"), &|bytes| {
-        let text = String::from_utf8(bytes.clone()).unwrap();
-        *bytes = text.replacen("// ", "// 9", 1).into_bytes();
-    });
-    edit(&folder.join("bad_target.index"), &|bytes| {
-        let text = String::from_utf8(bytes.clone()).unwrap();
-        *bytes = text.replace("image gfx90a ", "image gfx90a:xnack ").into_bytes();
-    });
+    let edit_text = |name: &str, change: &dyn Fn(&str) -> String| {
+        edit(&folder.join(name), &|bytes| *bytes = change(str::from_utf8(bytes).unwrap()).into());
+    };
+    edit_text("image_line.index", &|text| text.replace("image gfx90a ", "image gfx90a x"));
+    edit_text("cut_index.index", &|text| text.split_inclusive('\n').take(4).collect());
+    edit_text("other_version.index", &|text| text.replacen("offload-pack ", "offload-pack 9", 1));
+    edit_text("other_version.rs", &|text| text.replacen("// ", "// 9", 1));
+    edit_text("bad_target.index", &|text| text.replace("image gfx90a ", "image gfx90a:xnack "));
     fs::remove_file(library("removed")).unwrap();
 }

@@ -4,8 +4,8 @@
 
 mod short;
 
-use offload_format::bundle::BundleBuilder;
-use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};
+use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
+use offload_tests::containers::{binary, hip_bundle, shared_bundle};
 use offload_tests::prelude::*;
 use offload_tests::spirv;
 use serde_json::Value;
@@ -69,12 +69,10 @@ fn with_kernels(name: &str, targets: &str) -> Scenario {
     gcc.current_dir(&scenario.folder).args(["-shared", "-fPIC", "unique.cpp", "-o", "unique.so"]);
     succeed(&mut gcc);
     let library = read(scenario.folder.join("unique.so"));
-    let mut builder = OffloadBinaryBuilder::new();
-    builder
-        .image(StatedKind::OBJECT, OffloadKind::NONE, library.len() as u64)
-        .string("triple", "x86_64-unknown-linux-gnu");
+    let triple = [("triple", "x86_64-unknown-linux-gnu")];
+    let image = (StatedKind::OBJECT, OffloadKind::NONE, &triple[..], &*library);
     scenario
-        .write("src/bin/files/unique.ob", builder.layout(Version::V1).to_vec(&[&library]))
+        .write("src/bin/files/unique.ob", binary(Version::V1, &[image]))
         .write("kernels/calls.cu", source)
         .pack("calls", &format!(".file(\"kernels/calls.cu\").archs({targets})"));
     scenario
@@ -169,20 +167,13 @@ fn anywhere(text: &str, folder: &Path) -> String {
 
 /// Writes the build script, its sources, and the files that the cases embed by their paths.
 fn with_build_script(scenario: &Scenario) {
-    let image = |name: &str| read(workspace().join("tests/corpus/image").join(name));
+    let image = |name: &str| corpus_file(&format!("image/{name}"));
     let code_object = image("saxpy.gfx90a.hsaco");
     let (cubin, ptx) = (image("saxpy.sm_90.cubin"), image("saxpy.compute_80.ptx"));
-    let mut unaligned = BundleBuilder::new();
-    let mut bundle = BundleBuilder::hip();
-    for builder in [&mut unaligned, &mut bundle] {
-        let entry = builder.entry("hipv4-amdgcn-amd-amdhsa--gfx90a", code_object.len() as u64);
-        entry.expect("the name is right");
-    }
-    let binary = |kind, bytes: &[u8]| {
-        let mut builder = OffloadBinaryBuilder::new();
-        let image = builder.image(kind, OffloadKind::CUDA, bytes.len() as u64);
-        image.string("triple", "nvptx64-nvidia-cuda").string("arch", "sm_90");
-        builder.layout(Version::V1).to_vec(&[bytes])
+    let entries = [("hipv4-amdgcn-amd-amdhsa--gfx90a", &*code_object)];
+    let of_nvidia = |kind, bytes: &[u8]| {
+        let strings = [("triple", "nvptx64-nvidia-cuda"), ("arch", "sm_90")];
+        binary(Version::V1, &[(kind, OffloadKind::CUDA, &strings, bytes)])
     };
     // Make the length of the PTX a multiple of eight bytes, so that no padding is between the text
     // and the next binary.
@@ -198,32 +189,27 @@ fn with_build_script(scenario: &Scenario) {
     // From version 2 on, there is no padding between images: an image of odd size leaves the next
     // one unaligned.
     let odd = [&*code_object, b"\0"].concat();
-    let mut two = OffloadBinaryBuilder::new();
-    for arch in ["gfx90a", "gfx90a:xnack-"] {
-        two.image(StatedKind::OBJECT, OffloadKind::HIP, odd.len() as u64).string("arch", arch);
-    }
-    let whole = bundle.layout().to_vec(&[b"", &code_object]);
+    let archs = [[("arch", "gfx90a")], [("arch", "gfx90a:xnack-")]];
+    let two = archs.each_ref().map(|arch| (StatedKind::OBJECT, OffloadKind::HIP, &arch[..], &*odd));
+    let whole = hip_bundle(4096, &entries);
     scenario
         .write("build.rs", read(workspace().join("tests/embedding/ui/build.rs")))
         .write("kernels/saxpy.hsaco", &code_object)
         .write("kernels/saxpy.cubin", &cubin)
         .write("src/bin/files/saxpy.hsaco", &code_object)
         .write("src/bin/files/saxpy.hipfb", &whole)
-        .write("src/bin/files/saxpy.ob", binary(StatedKind::CUBIN, &cubin))
-        .write("src/bin/files/unaligned.hipfb", unaligned.layout().to_vec(&[&code_object]))
-        .write("src/bin/files/unaligned.ob", two.layout(Version::V2).to_vec(&[&odd, &odd]))
-        .write("src/bin/files/no_nul.ob", binary(StatedKind::PTX, &full))
+        .write("src/bin/files/saxpy.ob", of_nvidia(StatedKind::CUBIN, &cubin))
+        .write("src/bin/files/unaligned.hipfb", shared_bundle(&[entries[0].0], &code_object))
+        .write("src/bin/files/unaligned.ob", binary(Version::V2, &two))
+        .write("src/bin/files/no_nul.ob", of_nvidia(StatedKind::PTX, &full))
         .write("src/bin/files/unlinked.o", unlinked)
         .write("src/bin/files/saxpy.cu", "__global__ void saxpy() {}\n")
         .write("src/bin/files/empty.hsaco", "")
         .write("src/bin/files/words.txt", "nothing for a GPU\n")
-        .write("src/bin/files/library.a", read(workspace().join("tests/corpus/archive/lib.a")))
-        .write("src/bin/files/host.o", read(workspace().join("tests/corpus/fat_file/hip_nordc.o")))
+        .write("src/bin/files/library.a", corpus_file("archive/lib.a"))
+        .write("src/bin/files/host.o", corpus_file("fat_file/hip_nordc.o"))
         .write("src/bin/files/device.bc", b"BC\xC0\xDE\x35\x14\0\0")
-        .write(
-            "src/bin/files/compressed.hipfb",
-            read(workspace().join("tests/corpus/compressed/v3_zstd.ccob")),
-        )
+        .write("src/bin/files/compressed.hipfb", corpus_file("compressed/v3_zstd.ccob"))
         .write("src/bin/files/cut.hipfb", &whole[..5000]);
     spirv::write_refused(&scenario.folder.join("src/bin/files"));
 }

@@ -14,17 +14,13 @@ mod our_objects;
 mod wrappers;
 
 use offload_format::Result;
-use offload_format::bundle::Bundle;
-use offload_format::compressed::Found;
 use offload_format::fat_file::{ContainerKind, Content, Place, find};
 use offload_format::offload_binary::{OffloadBinary, OffloadKind, StatedKind};
 use offload_tests::judges::{Listed, objdump_extracts, objdump_lists, readobj_lists};
 use offload_tests::prelude::*;
+use offload_tests::published::{bundles, listed};
 
 const ROC_OBJ: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::RocObj]);
-
-/// The maximum number of bytes that decompression may allocate.
-const LIMIT: u64 = 1 << 24;
 
 fn places(file: &[u8]) -> Vec<(Place<'_>, Result<Content<'_>>)> {
     let mut all = Vec::new();
@@ -55,44 +51,16 @@ fn text(bytes: Option<&[u8]>) -> &str {
     str::from_utf8(bytes.unwrap_or(b"-")).expect("a name is text")
 }
 
-/// A bundle entry: the ID, the code object's offset in the file, and its bytes. In compressed
-/// bundles, the offset counts from the start of the decompressed bundle, as in LLVM.
-type BundleEntry = (String, u64, Vec<u8>);
-
+/// Returns the ID and bytes of each bundle entry. Offsets are omitted, because they depend on the
+/// file around the bundle.
 #[track_caller]
-fn bundle_entries(file: &[u8]) -> Vec<BundleEntry> {
+fn bundle_entries(file: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
-    for (place, container) in containers(file) {
-        let Content::Container(ContainerKind::Bundle | ContainerKind::CompressedBundle, section) =
-            container
-        else {
-            continue;
-        };
-        assert_is_there(file, &place, section);
-        let mut add = |bundle: &Bundle<'_>, start| {
-            all.extend(bundle.entries().map(|entry| {
-                let bytes = entry.code_object.to_vec();
-                (entry.id_str.to_owned(), start + entry.offset, bytes)
-            }));
-        };
-        for bundle in Found::in_a_row(section, LIMIT) {
-            let (at, bundle) = bundle.expect("a bundle");
-            match bundle {
-                Found::Plain(bundle) => add(&bundle, place.offset + at),
-                Found::Compressed(bundle) => {
-                    let inflated = bundle.decompress(LIMIT).expect("a stream");
-                    add(&Bundle::parse(&inflated).expect("a bundle"), 0);
-                }
-            }
-        }
+    for bundle in bundles(file) {
+        let entries = bundle.parsed().entries();
+        all.extend(entries.map(|it| (it.id_str.to_owned(), it.code_object.to_vec())));
     }
     all
-}
-
-/// Returns the ID and bytes of each entry. Offsets are omitted, because they depend on the file
-/// around the bundle.
-fn without_offsets(file: &[u8]) -> Vec<(String, Vec<u8>)> {
-    bundle_entries(file).into_iter().map(|(id, _, bytes)| (id, bytes)).collect()
 }
 
 /// Asserts that `bytes`, a part of `file`, start at the place's offset.
@@ -107,9 +75,7 @@ fn offset_in(file: &[u8], bytes: &[u8]) -> u64 {
 
 /// Returns the ID, offset and size of each bundle entry in a file, except those for hosts.
 fn uris(path: &Path) -> Vec<Listed> {
-    let entries = bundle_entries(&read(path)).into_iter();
-    let devices = entries.filter(|(id, ..)| !id.starts_with("host"));
-    devices.map(|(id, offset, bytes)| (id, offset, bytes.len() as u64)).collect()
+    listed(&bundles(&read(path)))
 }
 
 /// Returns the images of all offload binaries, in the format of `llvm-objdump --offloading`.
@@ -159,7 +125,7 @@ fn assert_bundles_are_listed(path: &Path, count: usize) {
 fn assert_bundles_are_extracted(path: &Path, count: usize) {
     assert_bundles_are_listed(path, count);
     let theirs = objdump_extracts(path).into_iter().map(|(id, file)| (id, read(file)));
-    let same = without_offsets(&read(path)).into_iter().eq(theirs);
+    let same = bundle_entries(&read(path)).into_iter().eq(theirs);
     assert!(same, "{}: llvm-objdump extracts other bytes", path.display());
 }
 

@@ -2,34 +2,18 @@
 //! that the search also finds.
 
 use super::inputs::{INPUTS, LINKS, RUNTIME, a_bundle, copied, hip_object, link, of_corpus};
-use super::{LIMIT, containers, offset_in};
-use offload_format::compressed::Found;
-use offload_format::fat_file::{ContainerKind, Content, WrapperKind, wrappers};
-use offload_format::nv_fatbin::NvFatbin;
+use super::offset_in;
+use offload_format::fat_file::{WrapperKind, wrappers};
 use offload_tests::prelude::*;
+use offload_tests::published::{bundles, fatbin_images};
 
 /// Asserts that a file has this many wrappers of this kind, each of which points to a container
 /// found by [`find`].
 #[track_caller]
 fn assert_wrappers(path: &Path, kind: WrapperKind, count: usize, what: &str) {
     let file = &read(path);
-    let mut starts = Vec::new();
-    for (place, container) in containers(file) {
-        match container {
-            Content::Container(
-                ContainerKind::Bundle | ContainerKind::CompressedBundle,
-                section,
-            ) => starts.extend(
-                Found::in_a_row(section, LIMIT)
-                    .map(|bundle| place.offset + bundle.expect("a bundle").0),
-            ),
-            Content::Container(ContainerKind::Fatbin, section) => starts.extend(
-                NvFatbin::in_a_row(section)
-                    .map(|fatbin| place.offset + fatbin.expect("a fatbin").0),
-            ),
-            _ => {}
-        }
-    }
+    let bundles = bundles(file).into_iter().map(|bundle| bundle.range.start as u64);
+    let starts: Vec<u64> = bundles.chain(fatbin_images(file).1).collect();
     let mut images = Vec::new();
     wrappers(file, |wrapper| {
         let expected = (kind, 1, 24 * images.len() as u64);

@@ -1,9 +1,9 @@
 //! Kernels of AMD's code objects, compared with the output of LLVM 22's `llvm-readelf`.
 
-use super::{PUBLISHED_ROCM, compile, corpus, kernels, number, places};
+use super::{PUBLISHED_ROCM, compile, kernels, places};
 use offload_format::ErrorKind;
 use offload_format::image::{ImageHeader, Kernel, Kernels};
-use offload_tests::judges::functions;
+use offload_tests::judges::{functions, number};
 use offload_tests::prelude::*;
 use offload_tests::published;
 
@@ -170,9 +170,9 @@ fn code_objects_that_are_not_linked() {
 
 #[test(LLVM)]
 fn code_objects_of_the_corpus() {
-    assert_eq!(compare_code_object(&corpus("v3.hsaco")), ["one", "two"]);
-    assert_eq!(compare_code_object(&corpus("saxpy.gfx90a.hsaco")), ["saxpy"]);
-    let data = read(corpus("v2.hsaco"));
+    assert_eq!(compare_code_object(&corpus_path("image/v3.hsaco")), ["one", "two"]);
+    assert_eq!(compare_code_object(&corpus_path("image/saxpy.gfx90a.hsaco")), ["saxpy"]);
+    let data = read(corpus_path("image/v2.hsaco"));
     let error = Kernels::parse(&data).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnsupportedVersion { version: 2 });
     assert!(data[error.offset() as usize..].starts_with(b"---\nVersion"), "{error}");

@@ -1,9 +1,9 @@
 //! Compares the kernels of cubins with the output of `cuobjdump` and `llvm-readelf`, and the
 //! kernels of PTX with those of the cubins that `ptxas` compiles from it.
 
-use super::{BOTH, PUBLISHED_CUDA, compile, corpus, kernels, number, places};
+use super::{BOTH, PUBLISHED_CUDA, compile, kernels, places};
 use offload_format::image::Kernel;
-use offload_tests::judges::functions;
+use offload_tests::judges::{functions, number};
 use offload_tests::prelude::*;
 use offload_tests::published;
 
@@ -168,9 +168,9 @@ fn cubins_of_a_thousand_kernels() {
 #[test(BOTH)]
 fn cubins_of_cuda_12() {
     for arch in ["sm_80", "sm_90", "sm_120"] {
-        let cubin = corpus(&format!("cuda12.{arch}.cubin"));
+        let cubin = corpus_path(&format!("image/cuda12.{arch}.cubin"));
         assert_eq!(compare_cubin(&cubin), ["first", "second"]);
-        compare_ptx(&corpus("kinds.ptx"), &cubin);
+        compare_ptx(&corpus_path("image/kinds.ptx"), &cubin);
         // For sm_100 and newer, CUDA 12.9 already writes the form that CUDA 13 writes for all
         // architectures.
         assert_eq!(read(&cubin)[7], if arch == "sm_120" { 65 } else { 51 });
@@ -200,7 +200,7 @@ fn kernels_of_published_cubins() {
 /// states this number.
 #[test]
 fn registers_are_in_two_places() {
-    let data = read(corpus("cuda12.sm_80.cubin"));
+    let data = read(corpus_path("image/cuda12.sm_80.cubin"));
     let mut without = data.clone();
     let mut attributes = 0;
     for at in 0..data.len() - 4 {

@@ -71,10 +71,6 @@ fn compile(folder: &Path, out: &str, options: &str) -> PathBuf {
     folder.join(out)
 }
 
-fn corpus(file: &str) -> PathBuf {
-    scratch::workspace().join("tests/corpus/image").join(file)
-}
-
 #[track_caller]
 fn kernels(data: &[u8]) -> Vec<Kernel<'_>> {
     Kernels::parse(data).unwrap_or_else(|error| panic!("{error}")).collect()
@@ -83,14 +79,6 @@ fn kernels(data: &[u8]) -> Vec<Kernel<'_>> {
 /// Returns ordinal, offset and size of each argument.
 fn places(kernel: &Kernel<'_>) -> Vec<(u64, u64, u64)> {
     kernel.arguments.clone().map(|it| (it.ordinal, it.offset, it.size)).collect()
-}
-
-fn number(text: &str) -> u64 {
-    let parsed = match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    parsed.unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 #[test(LLVM)]
@@ -119,9 +107,12 @@ fn images_of_every_kind() {
     let code_object = compile("amdgcn-amd-amdhsa -mcpu=gfx1030");
     assert!(matches!(code_object, ImageHeader::CodeObject(_)));
     assert!(kernels(&read(folder.join("out"))).is_empty(), "a code object without kernels");
-    let cubin = read(corpus("cuda12.sm_90.cubin"));
+    let cubin = read(corpus_path("image/cuda12.sm_90.cubin"));
     assert!(matches!(ImageHeader::parse(&cubin), Ok(ImageHeader::Cubin(it)) if it.number == 90));
-    assert!(matches!(ImageHeader::parse(&read(corpus("kinds.ptx"))), Ok(ImageHeader::Ptx(_))));
+    assert!(matches!(
+        ImageHeader::parse(&read(corpus_path("image/kinds.ptx"))),
+        Ok(ImageHeader::Ptx(_))
+    ));
     let kind = |data: &[u8]| ImageHeader::parse(data).unwrap_err().kind();
     assert_eq!(kind(b"some text"), ErrorKind::BadMagic);
     assert_eq!(kind(b".version x"), ErrorKind::Malformed);

@@ -36,12 +36,19 @@ const EXPECTED: [(&str, &[u64]); 5] = [
     ("nothing", &[]),
 ];
 
-fn module(name: &str) -> PathBuf {
+/// Compiles OpenCL C to a module in a new folder.
+fn compiled(name: &str, source: &str) -> PathBuf {
     let folder = scratch::folder(name);
-    scratch::write(folder.join("k.cl"), SOURCE);
+    scratch::write(folder.join("k.cl"), source);
     let options = "-x cl -cl-std=CL2.0 --target=spirv64-unknown-unknown -O1 -c k.cl -o k.spv";
     run(llvm("clang"), &folder, options);
     folder.join("k.spv")
+}
+
+/// Writes the bytes of a module, and returns `spirv-dis`'s listing.
+fn listed(path: &Path, module: &[u8]) -> String {
+    scratch::write(path, module);
+    spirv_listing(path)
 }
 
 /// Returns a module in the form for drivers, which must differ from the module itself.
@@ -63,10 +70,8 @@ fn assembled(path: &Path, version: &str, text: &str) -> Vec<u8> {
 
 #[test(needs(&[Tool::Llvm22, Tool::SpirvTools]))]
 fn kernels_are_those_of_spirv_dis() {
-    let module = module("kernels-spirv");
-    succeed(Command::new("spirv-val").arg(&module));
-    let listed = stdout(&succeed(Command::new("spirv-dis").arg(&module)));
-    let bytes = read(&module);
+    let module = compiled("kernels-spirv", SOURCE);
+    let (listed, bytes) = (spirv_listing(&module), read(&module));
     let found = kernels(&bytes);
     let sizes =
         |kernel: &Kernel<'_>| kernel.arguments.clone().map(|it| it.size).collect::<Vec<_>>();
@@ -82,8 +87,7 @@ fn kernels_are_those_of_spirv_dis() {
     // parameters.
     for (name, sizes) in EXPECTED {
         let start = format!("%{name} = OpFunction ");
-        let function =
-            listed.lines().map(str::trim_start).skip_while(|line| !line.starts_with(&start));
+        let function = listed.lines().skip_while(|line| !line.starts_with(&start));
         let function = function.take_while(|line| !line.starts_with("OpFunctionEnd"));
         let parameters = function.filter(|line| line.contains("= OpFunctionParameter")).count();
         assert_eq!(parameters, sizes.len(), "{name}");
@@ -104,10 +108,7 @@ fn dynamic_shared_memory_has_the_size_of_a_launch() {
     assert!(module.has_dynamic_shared_memory());
     for (asked, elements) in [(0, 1), (1, 1), (16, 1), (17, 2), (65_536, 4096)] {
         let sized = for_driver(&module, asked);
-        let path = folder.join(format!("{asked}.spv"));
-        scratch::write(&path, &sized);
-        succeed(Command::new("spirv-val").arg(&path));
-        let listed = stdout(&succeed(Command::new("spirv-dis").arg(&path)));
+        let listed = listed(&folder.join(format!("{asked}.spv")), &sized);
         let find = |what: &str| listed.lines().find(|line| line.contains(what)).expect(what);
         // The constant in the comparison must not change.
         assert!(find("OpSLessThan").ends_with("_1048576"), "{listed}");
@@ -122,18 +123,12 @@ fn dynamic_shared_memory_has_the_size_of_a_launch() {
 /// Asserts that only the required block size differs between the module and its form for drivers.
 #[test(needs(&[Tool::Llvm22, Tool::SpirvTools]))]
 fn required_blocks_get_one_dimension() {
-    let module = module("kernels-spirv-blocks");
-    let bytes = read(&module);
-    let listed = |bytes: &[u8]| {
-        let path = module.with_extension("flat.spv");
-        scratch::write(&path, bytes);
-        succeed(Command::new("spirv-val").arg(&path));
-        stdout(&succeed(Command::new("spirv-dis").arg(&path)))
-    };
+    let module = compiled("kernels-spirv-blocks", SOURCE);
+    let (bytes, path) = (read(&module), module.with_extension("flat.spv"));
     let flat = for_driver(&SpirvModule::parse(&bytes).expect("clang wrote it"), 0);
-    let expected = listed(&bytes).replace(" LocalSize 8 4 2\n", " LocalSize 64 1 1\n");
+    let expected = spirv_listing(&module).replace(" LocalSize 8 4 2\n", " LocalSize 64 1 1\n");
     assert!(expected.contains(" LocalSize 64 1 1\n"), "{expected}");
-    assert_eq!(listed(&flat), expected);
+    assert_eq!(listed(&path, &flat), expected);
     assert_eq!(SpirvModule::parse(&flat).expect("it is valid").for_driver(0), Ok(None));
 }
 
@@ -141,14 +136,9 @@ fn required_blocks_get_one_dimension() {
 /// module.
 #[test(needs(&[Tool::Llvm22, Tool::SpirvTools]))]
 fn barriers_also_order_memory() {
-    let module = module("kernels-spirv-barriers");
-    let listed = |path: &Path| {
-        succeed(Command::new("spirv-val").arg(path));
-        stdout(&succeed(Command::new("spirv-dis").arg(path)))
-    };
-    let plain = listed(&module);
-    let (old, changed) = (read(&module), module.with_extension("ordered.spv"));
-    scratch::write(&changed, with_memory_barriers(&old));
+    let module = compiled("kernels-spirv-barriers", SOURCE);
+    let (plain, old) = (spirv_listing(&module), read(&module));
+    let changed = listed(&module.with_extension("ordered.spv"), &with_memory_barriers(&old));
     let expected = plain.lines().map(|line| {
         let added = line.split_once("OpControlBarrier ").map(|(indent, operands)| {
             let (_execution, order) = operands.split_once(' ').expect("three operands");
@@ -157,7 +147,7 @@ fn barriers_also_order_memory() {
         added.unwrap_or_default() + line + "\n"
     });
     let expected: String = expected.collect();
-    assert_eq!(listed(&changed), expected);
+    assert_eq!(changed, expected);
     assert_ne!(plain, expected);
     // A damaged instruction and everything after it must stay unchanged.
     for end in 0..old.len() {
@@ -220,8 +210,7 @@ fn lengths_are_constants_of_their_type() {
             assert!(error.contains("too large for its type"), "{error}");
             continue;
         };
-        scratch::write(&path, changed.expect("the type has it").expect("it has an array"));
-        let listed = spirv_listing(&path);
+        let listed = listed(&path, &changed.expect("the type has it").expect("it has an array"));
         let find = |what: &str| listed.lines().find(|line| line.contains(what)).expect(what);
         let length = find("= OpTypeArray %uint ").rsplit(' ').next().expect("it has words");
         let constant = find(&format!("{length} = OpConstant %{of}"));
@@ -238,8 +227,7 @@ fn ids_are_within_the_bound() {
     let almost = with_length(&path, "uint", "%4194301");
     spirv_listing(&path);
     let changed = for_driver(&SpirvModule::parse(&almost).expect("it is valid"), 64);
-    scratch::write(&path, changed);
-    assert!(spirv_listing(&path).contains("Bound: 4194303"));
+    assert!(listed(&path, &changed).contains("Bound: 4194303"));
     let module = with_length(&path, "uint", "%4194302");
     spirv_listing(&path);
     let error = SpirvModule::parse(&module).expect("it is valid").for_driver(64);
@@ -345,7 +333,6 @@ fn padding_between_variables_has_its_bytes() {
 
 #[test(needs(&[Tool::Llvm22, Tool::SpirvTools]))]
 fn variables_are_those_that_change() {
-    let folder = scratch::folder("kernels-spirv-variables");
     for (name, declared, expected) in [
         ("none", "", false),
         ("mark", "global char __hip_cuid_1;", false),
@@ -353,14 +340,10 @@ fn variables_are_those_that_change() {
         ("variable", "global int x = 1;", true),
         ("array", "global float x[4];", true),
     ] {
-        let source = format!("{name}.cl");
         let text = format!(
             "{declared}\nkernel void k(global int *p) {{ local int y; y = *p; barrier(1); *p = y; }}\n"
         );
-        scratch::write(folder.join(&source), text);
-        let options = "-x cl -cl-std=CL2.0 --target=spirv64-unknown-unknown -O1 -c";
-        run(llvm("clang"), &folder, &format!("{options} {source} -o {name}.spv"));
-        let bytes = read(folder.join(format!("{name}.spv")));
+        let bytes = read(compiled("kernels-spirv-variables", &text));
         let module = SpirvModule::parse(&bytes).expect("clang wrote it");
         assert_eq!(module.has_variables(), expected, "{name}");
     }
@@ -369,19 +352,6 @@ fn variables_are_those_that_change() {
 /// Asserts that we report exactly the features whose capabilities a module declares.
 #[test(needs(&[Tool::Llvm22, Tool::SpirvTools]))]
 fn needed_features_are_capabilities() {
-    let folder = scratch::folder("kernels-spirv-features");
-    let build = |name: &str, body: &str| {
-        let source = format!("{name}.cl");
-        let text = format!(
-            "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\nkernel void k(global void *p) {{ {body} }}"
-        );
-        scratch::write(folder.join(&source), text);
-        let options = "-x cl -cl-std=CL2.0 --target=spirv64-unknown-unknown -O1 -c";
-        run(llvm("clang"), &folder, &format!("{options} {source} -o {name}.spv"));
-        let module = folder.join(format!("{name}.spv"));
-        let listed = stdout(&succeed(Command::new("spirv-dis").arg(&module)));
-        (SpirvHeader::parse(&read(&module)).expect("clang wrote it"), listed)
-    };
     for (name, body, needs, capability) in [
         ("float", "*(global float *)p += 1;", "", ""),
         ("double", "*(global double *)p += 1;", "cl_khr_fp64", "Float64"),
@@ -393,7 +363,12 @@ fn needed_features_are_capabilities() {
             "Int64Atomics",
         ),
     ] {
-        let (header, listed) = build(name, body);
+        let text = format!(
+            "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\nkernel void k(global void *p) {{ {body} }}"
+        );
+        let module = compiled("kernels-spirv-features", &text);
+        let (header, listed) = (SpirvHeader::parse(&read(&module)), spirv_listing(&module));
+        let header = header.expect("clang wrote it");
         assert_eq!(header.needs, SpirvFeatures::of_extensions(needs), "{name}: {listed}");
         assert!(listed.contains(&format!("OpCapability {capability}")), "{listed}");
         assert_eq!(header.why_not_opencl(), None);
@@ -402,7 +377,7 @@ fn needed_features_are_capabilities() {
 
 #[test(needs(&[Tool::Llvm22, Tool::SpirvTools]))]
 fn damaged_modules_are_errors() {
-    let bytes = read(module("kernels-spirv-damaged"));
+    let bytes = read(compiled("kernels-spirv-damaged", SOURCE));
     for end in 0..bytes.len() {
         // A module that is cut between two instructions may be valid.
         assert!(SpirvModule::parse(&bytes[..end]).is_err() || end.is_multiple_of(4), "{end}");

@@ -1,7 +1,7 @@
 //! Fatbins that are truncated, changed, or larger than the caller's limit. No reader may panic or
 //! read outside the file.
 
-use super::{all_images, corpus, fatbinary, ours, prebuilt};
+use super::{all_images, fatbinary, ours, prebuilt};
 use offload_format::ErrorKind;
 use offload_format::nv_fatbin::NvFatbin;
 use offload_tests::bytes::set;
@@ -10,8 +10,9 @@ use offload_tests::visit;
 
 fn samples() -> Vec<Vec<u8>> {
     let (cubin, ptx) = (prebuilt("saxpy.sm_90.cubin"), prebuilt("saxpy.compute_80.ptx"));
-    let files = ["lz4_12.4.fatbin", "lto.fatbin", "relocatable_ptx.fatbin", "group.fatbin"];
-    [vec![ours(&[("90", &cubin), ("80", &ptx)])], files.map(corpus).to_vec()].concat()
+    let files = ["lz4_12.4", "lto", "relocatable_ptx", "group"];
+    let files = files.map(|name| corpus_file(&format!("nv_fatbin/{name}.fatbin")));
+    [vec![ours(&[("90", &cubin), ("80", &ptx)])], files.to_vec()].concat()
 }
 
 #[test]

@@ -143,10 +143,9 @@ fn extracted_ptx(folder: &Path, fatbin: &[u8]) -> Unpacked {
     let _ = fs::remove_dir_all(&folder);
     scratch::write(folder.join("x.fatbin"), fatbin);
     run(cuda("cuobjdump"), &folder, "-xptx all x.fatbin");
-    let files = fs::read_dir(&folder).unwrap().flatten().filter_map(|file| {
-        let name = file.file_name().into_string().unwrap();
-        let arch = name.strip_suffix(".ptx")?.rsplit_once("sm_")?.1;
-        Some((format!("ptx:{arch}"), read(file.path())))
+    let files = scratch::contents(&folder).into_iter().filter_map(|(name, bytes)| {
+        let arch = name.to_str()?.strip_suffix(".ptx")?.rsplit_once("sm_")?.1;
+        Some((format!("ptx:{arch}"), bytes))
     });
     files.collect()
 }
@@ -154,10 +153,6 @@ fn extracted_ptx(folder: &Path, fatbin: &[u8]) -> Unpacked {
 fn compressions(fatbin: &[u8]) -> Vec<(FatbinImageKind, Compression)> {
     let entries = NvFatbin::parse(fatbin).unwrap().entries();
     entries.map(|entry| (entry.kind, entry.compression)).collect()
-}
-
-fn corpus(name: &str) -> Vec<u8> {
-    corpus_file(&format!("nv_fatbin/{name}"))
 }
 
 fn prebuilt(name: &str) -> Vec<u8> {

@@ -53,14 +53,14 @@ fn nvfatbin_with_every_host() {
 /// Tests only the images, because `golden`'s dumps contain these files' kinds, names and options.
 #[test]
 fn nvfatbin_of_cuda_12() {
-    let unpacked = unpacked(&corpus("lz4_12.4.fatbin"));
+    let unpacked = unpacked(&corpus_file("nv_fatbin/lz4_12.4.fatbin"));
     assert_same_bytes(&unpacked["elf:80"], &prebuilt("saxpy.sm_80.cubin"), "sm_80");
     assert_same_bytes(&unpacked["elf:90"], &prebuilt("saxpy.sm_90.cubin"), "sm_90");
 }
 
 #[test]
 fn lto_ir() {
-    let theirs = corpus("lto.fatbin");
+    let theirs = corpus_file("nv_fatbin/lto.fatbin");
     let image = images(&theirs)[1];
     assert_eq!((image.arch(), image.compute_capability), (None, 80));
     assert!(image.options.starts_with(b"-ftz=0 "), "{image:?}");

@@ -96,7 +96,7 @@ fn line_numbers_of_coff_are_kept() {
 #[test(LLVM)]
 fn one_zero_byte_of_device_code() {
     let folder = scratch::folder("object-bundle-zero");
-    let fat = bundle_of(&corpus("host.o"), &[(HOST, b""), (GFX906, b"\0")]);
+    let fat = bundle_of(&corpus_file("object_bundle/host.o"), &[(HOST, b""), (GFX906, b"\0")]);
     let found = ObjectBundle::parse(&fat).unwrap().entries();
     let found: Vec<_> = found.map(|it| (it.code_object, it.is_host_placeholder())).collect();
     assert_eq!(found, [(&b"\0"[..], true), (&b"\0"[..], false)]);
@@ -111,17 +111,17 @@ fn one_zero_byte_of_device_code() {
 #[test(LLVM)]
 fn a_bundle_without_a_host_entry() {
     let folder = scratch::folder("object-bundle-no-host-entry");
-    scratch::write(folder.join("host.o"), corpus("host.o"));
+    scratch::write(folder.join("host.o"), corpus_file("object_bundle/host.o"));
     let mut tool = bundler(&folder, "-type=o -input=host.o -output=theirs");
     let output = tool.arg(bundler::targets([GFX906])).output().unwrap();
     assert!(output.status.code().is_none_or(|code| code > 128), "{output:?}");
 
-    let fat = bundle_of(&corpus("host.o"), &[(GFX906, b"code")]);
+    let fat = bundle_of(&corpus_file("object_bundle/host.o"), &[(GFX906, b"code")]);
     let ours = folder.join("ours");
     scratch::write(&ours, &fat);
     assert_eq!(bundler::listed("-type=o", &ours), [GFX906]);
     assert_eq!(bundler::unbundled("-type=o", &ours, &[GFX906]), [b"code"]);
-    assert!(object_bundle::strip(&fat).unwrap() == corpus("host.o"));
+    assert!(object_bundle::strip(&fat).unwrap() == corpus_file("object_bundle/host.o"));
 }
 
 /// Tests files that this library rejects as host objects. LLVM's tools can bundle only some of

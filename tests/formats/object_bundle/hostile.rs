@@ -1,11 +1,12 @@
 //! Object bundles that are truncated, changed, or crafted to need much time or memory. No function
 //! may panic or read outside the file.
 
-use super::corpus;
+use crate::fat_file::made_by_hand::{BODY, Header, RELOCATABLE, elf_file};
 use offload_format::ErrorKind;
 use offload_format::bundle::BundleBuilder;
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_tests::bytes::set;
+use offload_tests::data::corpus_file;
 use offload_tests::visit;
 
 /// Returns the error if a bundle cannot be added to an object.
@@ -18,7 +19,7 @@ fn refused(object: &[u8]) -> Option<offload_format::Error> {
 #[test]
 fn every_truncation() {
     for file in ["host.o", "fat.o", "fat.obj", "hip_rdc.o"] {
-        let bytes = corpus(file);
+        let bytes = corpus_file(&format!("object_bundle/{file}"));
         assert_eq!(refused(&bytes), None);
         for length in 0..bytes.len() {
             let error = ObjectBundle::parse(&bytes[..length]);
@@ -27,27 +28,13 @@ fn every_truncation() {
     }
 }
 
-/// Returns an ELF file with `count` sections that have the same offset (64), size and name. Their
-/// bytes are `x`s and a final NUL. The name starts at the index `name` in these bytes.
-fn many_sections(count: u16, size: usize, name: usize) -> Vec<u8> {
-    let mut file = corpus("host.o")[..64].to_vec();
-    file.extend(std::iter::repeat_n(b'x', size - 1));
-    file.push(0);
-    file.resize(file.len().next_multiple_of(8), 0);
-    let table = file.len() as u64;
-    set(&mut file, 40, table);
-    file[60..62].copy_from_slice(&count.to_le_bytes());
-    file[62..64].copy_from_slice(&1u16.to_le_bytes());
-    file.extend_from_slice(&[0; 64]);
-    for _ in 1..count {
-        let mut header = [0; 64];
-        // The section's type is 3, a string table.
-        set(&mut header, 0, 3 << 32 | name as u64);
-        set(&mut header, 24, 64);
-        set(&mut header, 32, size as u64);
-        file.extend_from_slice(&header);
-    }
-    file
+/// Returns an ELF file with `count` sections that have the same bytes and name. Their bytes are
+/// `x`s and a final NUL. The name starts at the index `name` in these bytes.
+fn many_sections(count: usize, size: usize, name: u32) -> Vec<u8> {
+    let bytes = [&vec![b'x'; size - 1][..], &[0]].concat();
+    // A string table, at the place of the names.
+    let section = Header { kind: 3, ..Header::new(name, BODY, size as u64) };
+    elf_file(RELOCATABLE, b"", &bytes, &vec![section; count - 2])
 }
 
 #[test]
@@ -72,7 +59,7 @@ fn assert_limit(error: Option<offload_format::Error>) {
 fn sections_that_lie_over_each_other() {
     assert_limit(refused(&many_sections(60_000, 4_000_000, 3_999_999)));
 
-    let mut coff = corpus("fat.obj");
+    let mut coff = corpus_file("object_bundle/fat.obj");
     let sections = u16::from_le_bytes([coff[2], coff[3]]) as usize;
     coff.resize(4_000_000, 0);
     for section in 0..sections {

@@ -142,7 +142,3 @@ fn from_yaml(folder: &Path, yaml: &str) -> PathBuf {
     run(llvm("yaml2obj"), folder, "host.yaml -o host.o");
     folder.join("host.o")
 }
-
-fn corpus(file: &str) -> Vec<u8> {
-    corpus_file(&format!("object_bundle/{file}"))
-}

@@ -1,7 +1,7 @@
 //! Compares our removal of bundles from objects with LLVM 22's `llvm-objcopy --remove-section`.
 //! Also tests objects at any address.
 
-use super::{C, DEVICES, THREAD_LOCAL, clang, contents, corpus, objcopy_strips, our_bundle};
+use super::{C, DEVICES, THREAD_LOCAL, clang, contents, objcopy_strips, our_bundle};
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_tests::prelude::*;
 
@@ -96,7 +96,7 @@ fn bundles_between_other_sections() {
 #[test]
 fn objects_at_any_address() {
     for file in ["fat.o", "fat.obj", "hip_rdc.o"] {
-        let bytes = corpus(file);
+        let bytes = corpus_file(&format!("object_bundle/{file}"));
         let expected = format!("{:?}", ObjectBundle::parse(&bytes).unwrap());
         let mut shifted = bytes.clone();
         for _ in 0..8 {

@@ -26,7 +26,7 @@ pub(crate) struct Made {
     pub(crate) data: Vec<u8>,
 }
 
-fn made(kinds: [u16; 2], flags: u32, strings: &[(&str, &[u8])], data: &[u8]) -> Made {
+pub(crate) fn made(kinds: [u16; 2], flags: u32, strings: &[(&str, &[u8])], data: &[u8]) -> Made {
     let [image_kind, offload_kind] = kinds;
     let strings = strings.iter().map(|(key, value)| ((*key).to_owned(), value.to_vec())).collect();
     Made { image_kind, offload_kind, flags, strings, data: data.to_vec() }

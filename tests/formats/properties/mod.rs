@@ -124,7 +124,7 @@ pub(crate) fn images(nul: bool) -> impl Strategy<Value = Vec<Made>> {
     vec(image, 0..5)
 }
 
-fn write_images(images: &[Made], version: Version) -> Vec<u8> {
+pub(crate) fn write_images(images: &[Made], version: Version) -> Vec<u8> {
     let (builder, bytes) = image_builder(images);
     builder.layout(version).to_vec(&bytes)
 }

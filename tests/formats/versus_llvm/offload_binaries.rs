@@ -2,74 +2,55 @@
 //! find the images that `llvm-objdump` lists.
 
 use crate::fat_file;
-use offload_format::offload_binary::{
-    OffloadBinary, OffloadBinaryBuilder, OffloadKind, StatedKind, Version,
-};
+use crate::offload_binary::{Made, made};
+use crate::properties::write_images;
+use offload_format::offload_binary::{OffloadBinary, OffloadKind, StatedKind, Version};
 use offload_tests::judges::objdump_lists;
 use offload_tests::prelude::*;
-
-/// The arguments of one `--image` option of `llvm-offload-binary`: `file`, `kind`, and the strings.
-#[derive(Debug, Clone)]
-struct Image {
-    extension: &'static str,
-    kind: &'static str,
-    strings: Vec<(String, String)>,
-    bytes: Vec<u8>,
-}
 
 /// Extensions of image files. The tool does not recognize the last one.
 const EXTENSIONS: [&str; 7] = ["o", "bc", "cubin", "fatbin", "s", "", "hsaco"];
 
-const KINDS: [(&str, OffloadKind); 5] = [
-    ("openmp", OffloadKind::OPENMP),
-    ("cuda", OffloadKind::CUDA),
-    ("hip", OffloadKind::HIP),
-    ("sycl", OffloadKind::SYCL),
-    ("none", OffloadKind::NONE),
+const KINDS: [OffloadKind; 5] = [
+    OffloadKind::OPENMP,
+    OffloadKind::CUDA,
+    OffloadKind::HIP,
+    OffloadKind::SYCL,
+    OffloadKind::NONE,
 ];
 
-impl Image {
-    fn new(strings: &[(&str, &str)], size: usize) -> Self {
-        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-        let strings = strings.iter().map(owned).collect();
-        Self { extension: "o", kind: "hip", strings, bytes: some_bytes(size, size) }
-    }
+/// Returns the option that makes the tool write this image.
+fn option(image: &Made, file: &str) -> String {
+    let kind = OffloadKind(image.offload_kind);
+    let strings: String = image
+        .strings
+        .iter()
+        .map(|(key, value)| format!(",{key}={}", value.escape_ascii()))
+        .collect();
+    format!("--image=file={file},kind={kind}{strings}")
+}
 
-    fn ours(&self) -> Vec<u8> {
-        let (_, kind) =
-            KINDS.iter().find(|(name, _)| *name == self.kind).expect("a kind of the table");
-        let mut builder = OffloadBinaryBuilder::new();
-        let image_kind = StatedKind::from_extension(self.extension);
-        let image = builder.image(image_kind, *kind, self.bytes.len() as u64);
-        self.strings.iter().fold(image, |image, (key, value)| image.string(key, value));
-        builder.layout(Version::V1).to_vec(&[&self.bytes])
-    }
-
-    /// Returns the option that makes the tool write this image.
-    fn option(&self, file: &str) -> String {
-        let strings: String =
-            self.strings.iter().map(|(key, value)| format!(",{key}={value}")).collect();
-        format!("--image=file={file},kind={}{strings}", self.kind)
-    }
+fn ours(image: &Made) -> Vec<u8> {
+    write_images(std::slice::from_ref(image), Version::V1)
 }
 
 /// Writes one offload binary per image, with `llvm-offload-binary` and with
 /// [`OffloadBinaryBuilder`]. Asserts that the bytes are equal, and that `llvm-objdump` lists the
 /// images that we read.
-fn compare_binaries(folder: &Path, images: &[Image]) {
+fn compare_binaries(folder: &Path, images: &[(Made, &str)]) {
     for batch in images.chunks(24) {
         let mut tool = in_folder(llvm("llvm-offload-binary"), folder, "-o theirs");
-        for (number, image) in batch.iter().enumerate() {
-            let file = format!("image{number}.{}", image.extension);
+        for (number, (image, extension)) in batch.iter().enumerate() {
+            let file = format!("image{number}.{extension}");
             let file = file.trim_end_matches('.');
-            scratch::write(folder.join(file), &image.bytes);
-            tool.arg(image.option(file));
+            scratch::write(folder.join(file), &image.data);
+            tool.arg(option(image, file));
         }
         succeed(&mut tool);
         let theirs = read(folder.join("theirs"));
         let mut rest = &theirs[..];
-        for image in batch {
-            let ours = image.ours();
+        for (image, _) in batch {
+            let ours = ours(image);
             let (one, more) = rest.split_at_checked(ours.len()).unwrap_or((rest, b""));
             assert_same_bytes(&ours, one, &format!("{image:?}"));
             rest = more;
@@ -124,12 +105,15 @@ fn random_offload_binaries() {
         }
         // The tool itself uses the keys `file` and `kind`.
         strings.retain(|(key, _)| key != "file" && key != "kind");
-        let (extension, kind) = (random.pick(&EXTENSIONS), random.pick(&KINDS).0);
-        let bytes = some_bytes(number, random.below(40));
-        images.push(Image { extension, kind, strings, bytes });
+        let strings: Vec<_> =
+            strings.iter().map(|(key, value)| (&**key, value.as_bytes())).collect();
+        let (extension, kind) = (random.pick(&EXTENSIONS), random.pick(&KINDS));
+        let kinds = [StatedKind::from_extension(extension).0, kind.0];
+        let data = some_bytes(number, random.below(40));
+        images.push((made(kinds, 0, &strings, &data), extension));
     }
     let lengths: BTreeSet<usize> =
-        images.iter().flat_map(|image| &image.strings).map(|(key, _)| key.len()).collect();
+        images.iter().flat_map(|(it, _)| &it.strings).map(|(key, _)| key.len()).collect();
     assert!((0..=200).all(|length| lengths.contains(&length)), "{lengths:?}");
     compare_binaries(&folder, &images);
 }
@@ -138,11 +122,12 @@ fn random_offload_binaries() {
 /// followed by bytes that are not an offload binary.
 #[test]
 fn ends_of_offload_binaries() {
-    let images = [Image::new(&[("arch", "gfx900")], 3), Image::new(&[("arch", "gfx1030")], 11)];
-    let whole: Vec<Vec<u8>> = images.iter().map(Image::ours).collect();
+    let images = [(&b"gfx900"[..], 3), (b"gfx1030", 11)]
+        .map(|(arch, size)| made([1, 4], 0, &[("arch", arch)], &some_bytes(size, size)));
+    let whole: Vec<Vec<u8>> = images.iter().map(ours).collect();
     let unpadded = patched(&whole.concat(), 8, &(whole[0].len() as u64 - 5).to_le_bytes());
     let found = OffloadBinary::in_a_row(&unpadded).flat_map(|found| found.unwrap().1.images());
-    assert!(found.map(|image| image.data).eq(images.iter().map(|image| image.bytes.as_slice())));
+    assert!(found.map(|image| image.data).eq(images.iter().map(|image| image.data.as_slice())));
     for zeros in 0..=17 {
         let other = [whole.concat(), vec![0; zeros], vec![1]].concat();
         assert!(OffloadBinary::in_a_row(&other).map(|it| it.is_ok()).eq([true, true, false]));

@@ -1,32 +1,12 @@
 //! Tests of `cargo offload test`: its exit statuses, output and files.
 
+use super::offload_test;
 use offload_tests::prelude::*;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::Duration;
-
-const MANIFEST: &str = r#"[package]
-name = "check-command"
-version = "0.1.0"
-edition = "2024"
-
-[dependencies]
-offload-gpu = "0.1"
-
-[build-dependencies]
-offload-build = "0.1"
-"#;
-
-const BUILD_SCRIPT: &str = r#"fn main() {
-    offload_build::Build::new()
-        .file("kernels/scale.cu")
-        .define("OFFLOAD_CPU_STACK", "3000000")
-        .archs(["gfx90a", "cpu"])
-        .compile("scale");
-}
-"#;
 
 const KERNELS: &str = "\
 __global__ void scale(float *x, float a) {
@@ -130,20 +110,15 @@ fn children_have_no_sanitizer() {
 
 #[test(COMPILERS.slow())]
 fn each_end_has_its_status() {
-    let scenario = Scenario::empty("check-command");
+    let scenario = Scenario::without_sources("check-command");
+    let stack = r#".define("OFFLOAD_CPU_STACK", "3000000").archs(["gfx90a", "cpu"])"#;
     scenario
-        .write("Cargo.toml", MANIFEST)
-        .write("build.rs", BUILD_SCRIPT)
-        .write("src/lib.rs", LIBRARY);
-    scenario.write("kernels/scale.cu", KERNELS).patched();
+        .write("src/lib.rs", LIBRARY)
+        .write("kernels/scale.cu", KERNELS)
+        .pack("scale", &format!(".file(\"kernels/scale.cu\"){stack}"));
     let temporary = scenario.folder.join("temporary");
     fs::create_dir(&temporary).expect("the folder can be written");
-    let run = |line: &str| -> Run<'_> {
-        let run = scenario.cargo(&["offload", "test"]).args(line.split_whitespace());
-        run.path([own::folder()])
-            .without(&["OFFLOAD_DEVICE", "CUDA_VISIBLE_DEVICES"])
-            .env("TMPDIR", &temporary)
-    };
+    let run = |line: &str| offload_test(&scenario, line).env("TMPDIR", &temporary);
     let ends = |line: &str, status: i32| {
         let printed = run(line).ends();
         assert_eq!(printed.status.code(), Some(status), "cargo offload test {line}\n{printed}");
@@ -168,19 +143,18 @@ fn each_end_has_its_status() {
     let lock = scenario.target.join("offload-check/log/memory.lock");
     let lock = fs::File::open(lock).expect("a pass leaves its lock");
     lock.lock().expect("no command runs");
-    let mut second = run("--check memory --lib -- --exact right").command();
-    let mut second =
-        second.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("Cargo starts");
-    let stderr = BufReader::new(second.stderr.take().expect("it is piped"));
-    let mut lines = stderr.lines().map_while(Result::ok);
-    assert!(lines.any(|line| line.ends_with("; waiting for it to end")), "it does not wait");
+    let waiting = |command: &mut Command| {
+        let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("Cargo starts");
+        let stderr = BufReader::new(child.stderr.take().expect("it is piped"));
+        let mut lines = stderr.lines().map_while(Result::ok);
+        assert!(lines.any(|line| line.ends_with("; waiting for it to end")), "it does not wait");
+        (child, lines)
+    };
+    let command = || run("--check memory --lib -- --exact right").command();
+    let (mut second, lines) = waiting(&mut command());
     // Ctrl-C must end a command that waits.
-    let mut third = run("--check memory --lib -- --exact right").command();
-    third.process_group(0).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut third = third.spawn().expect("Cargo starts");
-    let stderr = BufReader::new(third.stderr.take().expect("it is piped"));
-    let mut text = stderr.lines().map_while(Result::ok);
-    assert!(text.any(|line| line.ends_with("; waiting for it to end")), "it does not wait");
+    let (mut third, _lines) = waiting(command().process_group(0));
     interrupt(&third);
     let status = (0..600).find_map(|_| {
         thread::sleep(Duration::from_millis(100));

@@ -59,19 +59,7 @@ impl Program {
 
     fn with_lanes(lanes: u32, compiler: Compiler, check: &str) -> Self {
         let name = format!("checks_{}_{}_{lanes}", compiler.name(), check.replace(',', "_"));
-        let scenario = Scenario::without_sources(&name);
-        let names: Vec<&str> = names().collect();
-        scenario
-            .write(
-                "src/main.rs",
-                include_str!("program/main.rs").replace("    KERNELS\n", &names.join(" ")),
-            )
-            .write("src/hosts.rs", include_str!("program/hosts.rs"))
-            .write("kernels/kernels.cu", KERNELS)
-            .build_script(
-                r#"Build::new().file("kernels/kernels.cu").arch("cpu").compile("kernels");"#,
-            );
-        Self::of(scenario, compiler, check, lanes)
+        Self::of(package(&name, ""), compiler, check, lanes)
     }
 
     fn of(scenario: Scenario, compiler: Compiler, check: &str, lanes: u32) -> Self {
@@ -106,6 +94,25 @@ impl Program {
         }
         processes::output(&mut command).expect("the program starts")
     }
+}
+
+/// Returns the program's package. `more` is added to its source.
+fn package(name: &str, more: &str) -> Scenario {
+    let names = names().collect::<Vec<_>>().join(" ");
+    let main = include_str!("program/main.rs").replace("    KERNELS\n", &names) + more;
+    let scenario = Scenario::without_sources(name);
+    scenario
+        .write("src/main.rs", main)
+        .write("src/hosts.rs", include_str!("program/hosts.rs"))
+        .write("kernels/kernels.cu", KERNELS)
+        .pack("kernels", r#".file("kernels/kernels.cu").arch("cpu")"#);
+    scenario
+}
+
+/// Returns a run of `cargo offload test` with these options, which are separated by spaces.
+fn offload_test<'a>(scenario: &'a Scenario, options: &str) -> Run<'a> {
+    let run = scenario.cargo(&["offload", "test"]).args(options.split_whitespace());
+    run.path([own::folder()]).without(&["OFFLOAD_DEVICE", "CUDA_VISIBLE_DEVICES"])
 }
 
 /// Returns the names of all kernels of the corpus.

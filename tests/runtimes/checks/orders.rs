@@ -4,7 +4,8 @@
 use super::{Compiler, Program};
 use offload_tests::prelude::*;
 
-static PROGRAM: LazyLock<Program> = LazyLock::new(|| Program::build(Compiler::Gcc, ""));
+/// The program without checks that g++ built.
+pub(super) static PROGRAM: LazyLock<Program> = LazyLock::new(|| Program::build(Compiler::Gcc, ""));
 
 #[test(GCC.slow())]
 fn blocks_and_threads_run_in_the_order_that_is_asked_for() {

@@ -2,7 +2,7 @@
 //! parallel, then one after another. The findings must be the same as for each kernel alone.
 
 use super::corpus::expected;
-use super::{KERNELS, names};
+use super::{names, offload_test, package};
 use offload_tests::prelude::*;
 
 /// The tests of the program. Each launches one kernel. `TESTS` is replaced by the kernels' names.
@@ -48,7 +48,6 @@ mod tests {
 
 #[test(GCC.slow())]
 fn findings_are_those_of_each_kernel_alone() {
-    let scenario = Scenario::without_sources("checks_together");
     let expected = expected(32);
     let ends_the_program = |name: &str| {
         let checks = expected.get(name);
@@ -56,18 +55,11 @@ fn findings_are_those_of_each_kernel_alone() {
     };
     let tests: Vec<&str> =
         names().filter(|name| *name != "order" && !ends_the_program(name)).collect();
-    let main = include_str!("program/main.rs")
-        .replace("    KERNELS\n", &names().collect::<Vec<_>>().join(" "));
-    scenario
-        .write("src/main.rs", main + &TESTS.replace("TESTS", &tests.join(" ")))
-        .write("src/hosts.rs", include_str!("program/hosts.rs"))
-        .write("kernels/kernels.cu", KERNELS)
-        .build_script(r#"Build::new().file("kernels/kernels.cu").arch("cpu").compile("kernels");"#);
+    let scenario = package("checks_together", &TESTS.replace("TESTS", &tests.join(" ")));
     let run = |options: &str, tests: &[&str], variables: &[(&str, &str)]| {
-        let mut run = scenario.cargo(&["offload", "test", "--bins"]).args(options.split(' '));
-        run = run.args(tests.iter().map(|name| format!("tests::{name}"))).path([own::folder()]);
-        run = run.without(&["OFFLOAD_DEVICE", "CUDA_VISIBLE_DEVICES"]);
-        variables.iter().fold(run, |run, (name, value)| run.env(name, value)).ends()
+        let run = offload_test(&scenario, &format!("--bins {options}"));
+        let run = run.args(tests.iter().map(|name| format!("tests::{name}")));
+        run.envs(variables.iter().copied()).ends()
     };
 
     for (check, kinds) in
@@ -217,9 +209,7 @@ fn modules_that_run_at_once_share_the_threads() {
             format!("pub mod kernels {{ offload_gpu::include_kernels!(\"k\"); }}\n{tests}"),
         )
         .build_script(&format!("Build::new().modules({files:?}).arch(\"cpu\").compile(\"k\");"));
-    let run =
-        scenario.cargo(&["offload", "test", "--lib", "--check", "races"]).path([own::folder()]);
-    let printed =
-        run.without(&["OFFLOAD_DEVICE", "CUDA_VISIBLE_DEVICES"]).env("CXX", "g++").passes();
+    let run = offload_test(&scenario, "--lib --check races").env("CXX", "g++");
+    let printed = run.passes();
     printed.has("6 tests passed, checked for races").has("0 findings in 1 kernel");
 }

@@ -9,6 +9,7 @@ mod nvidia;
 mod rust_kernels;
 mod without_a_gpu;
 
+use crate::guide::page::commands;
 use offload_tests::prelude::*;
 use offload_tests::stand_ins::cuda_driver;
 
@@ -33,14 +34,8 @@ const LAUNCHERS: &str = "cuda-launchers";
 struct Example {
     name: &'static str,
     scenario: Scenario,
-    /// The `console` blocks of its README.
-    blocks: Vec<Vec<Step>>,
-}
-
-/// A command, and its output according to the README.
-struct Step {
-    command: String,
-    printed: String,
+    /// The commands of each `console` block of its README, with their output.
+    blocks: Vec<Vec<(String, String)>>,
 }
 
 impl Example {
@@ -53,8 +48,12 @@ impl Example {
         // The README's commands use programs in `target`, but tests build into another folder.
         let link = scenario.folder.join("target");
         scratch::symlink(&scenario.target, link).expect("the folder can be written");
-        let blocks: Vec<Vec<Step>> =
-            scenario.text("README.md").split("```console\n").skip(1).map(steps).collect();
+        let readme = scenario.text("README.md");
+        let block = |rest: &str| {
+            let (block, _) = rest.split_once("```").expect("a block of code ends");
+            commands(&block.lines().collect::<Vec<_>>())
+        };
+        let blocks: Vec<_> = readme.split("```console\n").skip(1).map(block).collect();
         assert!(!blocks.is_empty(), "{name}: the README has no commands");
         Self { name, scenario, blocks }
     }
@@ -63,15 +62,15 @@ impl Example {
     /// what the README shows. A command that prints an error must exit with status 1.
     #[track_caller]
     fn follow(&self, block: usize, variables: &[(&str, &str)], replacements: &[(&str, &str)]) {
-        for step in &self.blocks[block] {
-            let printed = self.run(&step.command, variables);
+        for (command, shown) in &self.blocks[block] {
+            let printed = self.run(command, variables);
             let mut text = printed.text();
             for (from, to) in replacements {
                 text = text.replace(from, to);
             }
-            assert_eq!(text, step.printed, "{}: $ {}", self.name, step.command);
-            let status = i32::from(step.printed.contains("error: "));
-            assert_eq!(printed.status.code(), Some(status), "{}: $ {}", self.name, step.command);
+            assert_eq!(text, *shown, "{}: $ {command}", self.name);
+            let status = i32::from(shown.contains("error: "));
+            assert_eq!(printed.status.code(), Some(status), "{}: $ {command}", self.name);
         }
     }
 
@@ -126,23 +125,6 @@ impl Example {
     fn prebuilt(&self, file: &str) -> Vec<u8> {
         read(self.scenario.folder.join("prebuilt").join(file))
     }
-}
-
-/// Returns a `console` block's commands with their output. `rest` starts with the block's first
-/// line.
-fn steps(rest: &str) -> Vec<Step> {
-    let (block, _) = rest.split_once("```").expect("a block of code ends");
-    let mut steps: Vec<Step> = Vec::new();
-    for line in block.lines() {
-        match (line.strip_prefix("$ "), steps.last_mut()) {
-            (Some(command), _) => {
-                steps.push(Step { command: command.to_owned(), printed: String::new() })
-            }
-            (None, Some(step)) => step.printed += &format!("{line}\n"),
-            (None, None) => panic!("'{line}' comes before a command"),
-        }
-    }
-    steps
 }
 
 /// A folder with a script `hipconfig`, which prints a version for which cubecl-hip-sys has

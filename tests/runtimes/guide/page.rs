@@ -45,7 +45,10 @@ pub fn steps(page: &Path) -> Vec<Step> {
         if let Some(info) = line.strip_prefix("```") {
             let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
             match (info, file.take()) {
-                ("console", _) => steps.extend(commands(&block)),
+                ("console", _) => {
+                    let run = |(command, shown)| Step::Run { command, shown };
+                    steps.extend(commands(&block).into_iter().map(run));
+                }
                 ("diff", Some(path)) => {
                     let kept = block.iter().filter(|line| !line.starts_with('-'));
                     let kept: Vec<&str> = kept.map(|line| line.get(1..).unwrap_or("")).collect();
@@ -100,15 +103,13 @@ fn first_files(page: &Path) -> Vec<Step> {
     steps(page).into_iter().filter(is_first).collect()
 }
 
-/// Returns the commands of a `console` block.
-fn commands(block: &[&str]) -> Vec<Step> {
-    let mut found: Vec<Step> = Vec::new();
+/// Returns the commands of a `console` block, each with the output that the page shows.
+pub fn commands(block: &[&str]) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
     for line in block {
         match (line.strip_prefix("$ "), found.last_mut()) {
-            (Some(command), _) => {
-                found.push(Step::Run { command: command.to_owned(), shown: String::new() })
-            }
-            (None, Some(Step::Run { shown, .. })) => *shown += &format!("{line}\n"),
+            (Some(command), _) => found.push((command.to_owned(), String::new())),
+            (None, Some((_, shown))) => *shown += &format!("{line}\n"),
             _ => panic!("'{line}' comes before a command"),
         }
     }

@@ -13,7 +13,6 @@ static PROGRAMS: LazyLock<Scenario> = LazyLock::new(|| {
         .write("Cargo.toml", MANIFEST)
         .write("src/bin/borrow_cuda.rs", include_str!("program/borrow_cuda.rs"))
         .write("src/bin/borrow_hip.rs", include_str!("program/borrow_hip.rs"))
-        .write("src/bin/cudarc_buffers.rs", include_str!("program/cudarc_buffers.rs"))
         .write("src/bin/guide.rs", of_the_guide("use cudarc"))
         .write("examples/wrong.rs", WRONG)
         .write("kernels/math.cu", include_str!("program/kernels.cu"))
@@ -89,11 +88,12 @@ fn of_the_guide(start: &str) -> String {
     blocks.find(|block| block.starts_with(start)).expect("the page has this code").to_owned()
 }
 
-fn on_driver(libraries: &Path, command: &str) -> Outcome {
-    Staged::new(&PROGRAMS.program("debug", "borrow_cuda"), libraries)
+fn on_driver(libraries: &Path, program: &str, command: &str) -> Outcome {
+    Staged::new(&PROGRAMS.program("debug", program), libraries)
         .with("FAKE_GPU", "8.0,8.6")
+        .with("FAKE_KERNELS", libraries.join("kernels"))
         .with("HIP_VISIBLE_DEVICES", "-1")
-        .run(&[command], &libraries.join(format!("{command}.log")))
+        .run(&[command], &libraries.join(format!("{program}_{command}.log")))
 }
 
 /// Asserts that the program succeeds with this output. Returns the log's entries for the images
@@ -125,7 +125,7 @@ fn cudarc_shares_its_context() {
             // of the three contexts.
             ("again", "1000\n1000\n1000\ntrue\n", vec![on_gpu(0); 3]),
         ] {
-            let outcome = on_driver(&libraries, command);
+            let outcome = on_driver(&libraries, "borrow_cuda", command);
             outcome.keeps_the_rules();
             assert_eq!(loads(&outcome, printed), loaded, "{command} {outcome:#?}");
             if command == "primary" {
@@ -133,7 +133,7 @@ fn cudarc_shares_its_context() {
             }
         }
 
-        let outcome = on_driver(&libraries, "threads");
+        let outcome = on_driver(&libraries, "borrow_cuda", "threads");
         outcome.keeps_the_rules();
         let mut loaded = loads(&outcome, &"Ok(1000)\n".repeat(8));
         loaded.sort_unstable();
@@ -143,13 +143,16 @@ fn cudarc_shares_its_context() {
     // A new context may have the address of a destroyed one. To tell the devices of both contexts
     // apart, the run time uses the number that the driver assigns to each context.
     let libraries = cuda_driver("run_time_outlived_driver", &[]);
-    let outcome = on_driver(&libraries, "outlived");
+    let outcome = on_driver(&libraries, "borrow_cuda", "outlived");
     let loaded = loads(&outcome, "1000\ntrue\n1000\n1000\n");
     assert_eq!(loaded, ["cuLibraryLoadData: GPU 0"; 2], "{outcome:#?}");
     // The program itself causes this misuse: it destroys a context that still contains a buffer.
     assert_eq!(outcome.logged("misuse"), ["misuse: a buffer of 400 bytes is left"], "{outcome:#?}");
 
-    assert_expected("null_context", &transcript("null", &on_driver(&libraries, "null")));
+    assert_expected(
+        "null_context",
+        &transcript("null", &on_driver(&libraries, "borrow_cuda", "null")),
+    );
 }
 
 /// Passes cudarc's buffers as arguments. Like cudarc's own launches, our launches must make streams
@@ -158,15 +161,9 @@ fn cudarc_shares_its_context() {
 fn cudarc_orders_launches() {
     let libraries = cuda_driver("run_time_cudarc_buffers_driver", &[]);
     scratch::write(libraries.join("kernels"), "halve 0:4 8:8 16:8\n");
-    let start_program = |program: &str, command: &str| {
-        Staged::new(&PROGRAMS.program("debug", program), &libraries)
-            .with("FAKE_GPU", "8.0,8.6")
-            .with("FAKE_KERNELS", libraries.join("kernels"))
-            .with("HIP_VISIBLE_DEVICES", "-1")
-            .run(&[command], &libraries.join(format!("{program}_{command}.log")))
-    };
-    start_program("guide", "").keeps_the_rules().succeeds().prints("cuda:0 (Fake GPU 8.0): 5\n");
-    let start = |command: &str| start_program("cudarc_buffers", command);
+    let printed = "cuda:0 (Fake GPU 8.0): 5\n";
+    on_driver(&libraries, "guide", "").keeps_the_rules().succeeds().prints(printed);
+    let start = |command: &str| on_driver(&libraries, "borrow_cuda", command);
     let order = |outcome: &Outcome| {
         let is_order =
             |line: &&String| line.contains("stream ") || line.starts_with("cuLaunchKernel");
@@ -240,7 +237,7 @@ fn cust_shares_its_context() {
             "dependencies",
             "cust = { version = \"=0.3.2\", default-features = false, features = [\"bytemuck\"] }",
         )
-        .write("Cargo.lock", include_str!("cust/Cargo.lock"))
+        .write("Cargo.lock", include_str!("../../published/Cargo.lock"))
         .write("src/main.rs", include_str!("program/borrow_cust.rs"))
         .write("src/buffer.rs", of_the_guide("struct Buffer(cust"))
         .write("kernels/math.cu", include_str!("program/kernels.cu"))

@@ -164,12 +164,16 @@ const BUILD: &str = r#"
         for flag in flags {
             build.flag(*flag);
         }
+        if name == "compressed" {
+            build.compress();
+        }
         // Without optimization, threads have stacks, and recursion does not become a loop.
         let level = if files[0] == "stacks" { 0 } else { 2 };
         build.opt_level(level).code_object_version(4).compile(name);
     };
     pack("math", &["math"], &["sm_80", "sm_90", "compute_80", "gfx90a", "gfx1030", "gfx1100", "cpu"], &[]);
     pack("modules", &["first", "second"], &["sm_80", "cpu"], &[]);
+    pack("compressed", &["first", "second"], &["sm_80", "compute_80", "cpu"], &[]);
     let empty = |name: &str| {
         let mut module = offload_build::Module::new(name);
         module.file("kernels/variables.cu").supports([">=sm_120"]).allow_empty();

@@ -38,11 +38,15 @@ fn the_prebuilt_set_is_what_the_compilers_make() {
     let folder = scenario.folder.join("prebuilt");
     fs::remove_dir_all(&folder).expect("the copy has a prebuilt set");
     scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
-    let (made, kept) = (files(&folder), files(&prebuilt_folder()));
+    let [made, kept] = [folder, prebuilt_folder()].map(|it| scratch::contents(&it));
     assert_eq!(made.keys().collect::<Vec<_>>(), kept.keys().collect::<Vec<_>>());
     for (file, bytes) in made {
         let is_same = bytes == kept[&file];
-        assert!(is_same, "{file} is not what is made today: run `cargo xtask prebuilt`");
+        assert!(
+            is_same,
+            "{} is not what is made today: run `cargo xtask prebuilt`",
+            file.display()
+        );
     }
 }
 
@@ -64,13 +68,4 @@ fn other_compilers() -> Option<String> {
     ]
     .join(" and ");
     (made_by != here).then(|| format!("the prebuilt set was made by {made_by}; here are {here}"))
-}
-
-/// Returns the files of a folder.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let entries = fs::read_dir(folder).expect("the folder can be read").flatten();
-    let file = |entry: fs::DirEntry| {
-        (entry.file_name().to_string_lossy().into_owned(), read(entry.path()))
-    };
-    entries.map(file).collect()
 }

@@ -10,7 +10,7 @@ fn path(of: &str) -> String {
 }
 
 fn dependency(name: &str) -> String {
-    format!("{name} = {{ path = {:?} }}\n", path(name))
+    format!("{name} = {{ version = \"0.1\", path = {:?} }}\n", path(name))
 }
 
 /// Returns the manifest of a package that is a separate workspace.
@@ -26,34 +26,6 @@ pub fn member(name: &str, package: &str, dependencies: &str) -> String {
         dependency("offload-build"),
         dependency("offload-gpu"),
     )
-}
-
-/// Converts the manifest of a member of this workspace into the manifest of a separate package with
-/// this name.
-pub fn cut_loose(manifest: &str, name: &str) -> String {
-    let mut own = String::new();
-    for line in manifest.lines() {
-        // Outside of the workspace, the package cannot inherit fields, so write the fields out or
-        // remove them.
-        let line = match line.trim().strip_suffix(".workspace = true") {
-            Some("version") => "version = \"0.1.0\"".to_owned(),
-            Some("edition") => "edition = \"2024\"".to_owned(),
-            Some(name) if CRATES.contains(&name) => dependency(name).trim_end().to_owned(),
-            Some(_) => continue,
-            None if line.contains("{ workspace = true") => {
-                let own = line.split(' ').next().unwrap_or_default();
-                line.replace("workspace = true", &format!("path = {:?}", path(own)))
-            }
-            None if line.starts_with("name = ") => format!("name = \"{name}\""),
-            None => line.to_owned(),
-        };
-        if line == "[lints]" || line == "workspace = true" {
-            continue;
-        }
-        own += &line;
-        own += "\n";
-    }
-    own + "\n[workspace]\n"
 }
 
 /// Returns the manifest with this checkout's crates in place of the registry's.

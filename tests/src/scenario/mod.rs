@@ -100,6 +100,21 @@ impl Scenario {
         scenario
     }
 
+    /// Creates a package like [`Scenario::new`] with a source in the folder `kernels`. The build
+    /// script makes a pack with the source's name and these calls.
+    pub fn of(name: &str, source: &str, calls: &str, text: impl AsRef<[u8]>) -> Self {
+        let scenario = Self::new(name);
+        let (pack, _) = source.split_once('.').expect("a source has an extension");
+        scenario.pack(pack, &format!(".file(\"kernels/{source}\"){calls}"));
+        scenario.write(&format!("kernels/{source}"), text);
+        scenario
+    }
+
+    /// Creates a package like [`Scenario::of`] from the kernel `add`.
+    pub fn add(name: &str, calls: &str) -> Self {
+        Self::of(name, "add.cu", calls, kernel("add", "1.0f"))
+    }
+
     /// Creates a package like [`Scenario::new`], but without a library, for example for a program.
     pub fn without_sources(name: &str) -> Self {
         let folder = scratch::folder(name);
@@ -132,15 +147,14 @@ impl Scenario {
         Self { folder, target, features: self.features, outputs: None }
     }
 
-    /// Copies the package at a path of this repository, and separates it from the workspace. The
-    /// package, its program and the scratch folder are all called `name`, because the programs of
-    /// different tests must have different names.
+    /// Copies the package at a path of this repository, and separates it from the workspace: the
+    /// copy has the manifest of [`Scenario::new`]. The package, its program and the scratch folder
+    /// are all called `name`, because the programs of different tests must have different names.
     pub fn copy_of(path: &str, name: &str) -> Self {
-        let folder = scratch::folder(name);
-        copy(&scratch::workspace().join(path), &folder);
-        let text = fs::read_to_string(folder.join("Cargo.toml")).expect("a package has a manifest");
-        scratch::write(folder.join("Cargo.toml"), manifest::cut_loose(&text, name));
-        Self::in_folder(folder, "Cargo.lock")
+        let scenario = Self::without_sources(name);
+        copy(&scratch::workspace().join(path), &scenario.folder);
+        scenario.write("Cargo.toml", manifest::new(name));
+        scenario
     }
 
     /// Returns the package at a path of this repository, without copying it. Cargo uses the
@@ -207,6 +221,12 @@ impl Scenario {
     /// Writes a file in the package.
     pub fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &Self {
         scratch::write(self.folder.join(path), text);
+        self
+    }
+
+    /// Copies a folder of this repository to the package's folder `src`.
+    pub fn sources(&self, folder: &str) -> &Self {
+        copy(&scratch::workspace().join(folder), &self.folder.join("src"));
         self
     }
 
@@ -346,10 +366,10 @@ impl Scenario {
 }
 
 fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("the target folder can be written");
     for entry in fs::read_dir(from).expect("the folder can be read").flatten() {
         let (from, to) = (entry.path(), to.join(entry.file_name()));
         if from.is_dir() {
-            fs::create_dir_all(&to).expect("the target folder can be written");
             copy(&from, &to);
         } else {
             fs::copy(&from, &to).expect("the file can be copied");

@@ -1,6 +1,7 @@
 //! A registry that contains the project's crates as they are published, and `cargo package` with
 //! this registry.
 
+use super::run::cargo;
 use super::{Run, Scenario, target_folders};
 use crate::tools::succeed;
 use crate::{processes, scratch};
@@ -48,10 +49,9 @@ fn registry() -> &'static Path {
 fn packages(folder: &Path) -> [PathBuf; 5] {
     const LIBRARIES: [&str; 5] =
         ["offload-format", "offload-pack", "offload-embed-macro", "offload-gpu", "offload-build"];
-    let mut package = cargo(scratch::workspace());
+    let mut package = cargo(scratch::workspace(), folder);
     package
-        .args(["package", "--offline", "--no-verify", "--allow-dirty", "--quiet", "--target-dir"])
-        .arg(folder)
+        .args(["package", "--no-verify", "--allow-dirty", "--quiet"])
         .args(LIBRARIES.iter().flat_map(|name| ["--package", name]));
     succeed(&mut package);
     LIBRARIES.map(|name| {
@@ -65,8 +65,8 @@ fn unpack(packages: &[PathBuf], folder: &Path) {
     // Copy other projects' crates from Cargo's cache.
     let package = folder.with_extension("package");
     target_folders::write_package(&package, super::FEATURES);
-    let mut vendor = cargo(&package);
-    succeed(vendor.args(["vendor", "--offline", "--quiet", "--versioned-dirs"]).arg(folder));
+    let mut vendor = cargo(&package, folder);
+    succeed(vendor.args(["vendor", "--quiet", "--versioned-dirs"]).arg(folder));
     for package in packages {
         succeed(Command::new("tar").arg("-xzf").arg(package).arg("-C").arg(folder));
         let unpacked = folder.join(package.file_stem().expect("a package has a name"));
@@ -89,16 +89,8 @@ fn compile(folder: &Path) {
     let manifest = "[package]\nname = \"all-crates\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
                     [dependencies]\noffload-gpu = \"0.1\"\n\n[build-dependencies]\noffload-build = \"0.1\"\n";
     scratch::write(package.join("Cargo.toml"), manifest);
-    let mut build = cargo(&package);
-    build.args(["build", "--offline", "--quiet"]).args(options(folder));
-    build.env("CARGO_TARGET_DIR", target_folders::of_registry()).env_remove("RUSTFLAGS");
-    succeed(build.envs(target_folders::PROFILE));
-}
-
-fn cargo(folder: &Path) -> Command {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(folder);
-    cargo
+    let mut build = cargo(&package, &target_folders::of_registry());
+    succeed(build.args(["build", "--quiet"]).args(options(folder)));
 }
 
 /// Removes the compiled files if they come from different packages. Returns whether they did. Cargo

@@ -2,6 +2,7 @@
 
 use super::Scenario;
 use super::target_folders::{self, Kind};
+use crate::command_lines::wrapped;
 use crate::processes;
 use crate::tools::{self, llvm_bin};
 use std::env;
@@ -36,26 +37,28 @@ fn is_input(name: &str) -> bool {
     (is_own || names_targets || TOOLKITS.split(' ').any(|it| it == name)) && name != "CARGO_HOME"
 }
 
+/// Returns a command that runs Cargo in a folder, without variables from the user or from the Cargo
+/// that runs this test. The compiler is LLVM 22's clang, if it is installed. CUDA's programs are
+/// those in `CUDA_HOME`.
+pub(super) fn cargo(folder: &Path, target: &Path) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_input)) {
+        command.env_remove(name);
+    }
+    let clang = llvm_bin().join("clang");
+    if clang.is_file() {
+        command.env("OFFLOAD_CLANG", clang);
+    }
+    command.current_dir(folder).env("CARGO_TARGET_DIR", target).env("CARGO_NET_OFFLINE", "true");
+    command.envs(target_folders::PROFILE).args(target_folders::CONFIG);
+    command
+}
+
 impl<'a> Run<'a> {
-    /// Returns a run of Cargo without variables from the user or from the Cargo that runs this
-    /// test. The compiler is LLVM 22's clang, if it is installed. CUDA's programs are those in
-    /// `CUDA_HOME`.
+    /// Returns a run of [`cargo`].
     pub(super) fn cargo(scenario: &'a Scenario, args: &[&str]) -> Self {
-        let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_input)) {
-            command.env_remove(name);
-        }
-        let clang = llvm_bin().join("clang");
-        if clang.is_file() {
-            command.env("OFFLOAD_CLANG", clang);
-        }
-        command
-            .current_dir(&scenario.folder)
-            .env("CARGO_TARGET_DIR", &scenario.target)
-            .env("CARGO_NET_OFFLINE", "true")
-            .envs(target_folders::PROFILE)
-            .args(target_folders::CONFIG)
-            .args(args);
+        let mut command = cargo(&scenario.folder, &scenario.target);
+        command.args(args);
         let kind = match args.first() {
             // Cargo builds benches in the release profile's folder.
             Some(&"bench") => Kind::Release,
@@ -148,17 +151,7 @@ impl<'a> Run<'a> {
                              symlink,symlinkat,connect";
         let mut strace = Command::new("strace");
         strace.args(["-f", "-qq", "-s", "4096", "-e", CALLS, "-o"]).arg(trace);
-        strace.arg(self.command.get_program()).args(self.command.get_args());
-        for (name, value) in self.command.get_envs() {
-            match value {
-                Some(value) => strace.env(name, value),
-                None => strace.env_remove(name),
-            };
-        }
-        if let Some(folder) = self.command.get_current_dir() {
-            strace.current_dir(folder);
-        }
-        self.command = strace;
+        self.command = wrapped(strace, &self.command);
         self
     }
 

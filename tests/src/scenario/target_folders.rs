@@ -5,15 +5,14 @@
 //! folder, and their files are linked into the other folders. Cargo accepts these files, because
 //! its hashes of crates do not depend on the folder.
 
+use super::run::cargo;
 use super::{Features, Scenario, manifest};
 use crate::tools::succeed;
 use crate::{processes, scratch};
 use std::collections::HashSet;
-use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -149,16 +148,9 @@ fn name_of(features: Features) -> String {
 fn compile(target: &Path, features: Features, kind: Kind) {
     let folder = root().join("crates-package").join(name_of(features).replace(['/', ' '], "-"));
     write_package(&folder, features);
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    for (name, _) in env::vars_os() {
-        if name.to_string_lossy().starts_with("CARGO_") && name != "CARGO_HOME" {
-            cargo.env_remove(name);
-        }
-    }
-    cargo.current_dir(&folder).args(CONFIG);
-    cargo.arg(if kind == Kind::Check { "check" } else { "build" });
-    cargo.args(["--offline", "--quiet"]).args((kind == Kind::Release).then_some("--release"));
-    cargo.env("CARGO_TARGET_DIR", target).env_remove("RUSTFLAGS").envs(PROFILE);
+    let mut cargo = cargo(&folder, target);
+    cargo.args([if kind == Kind::Check { "check" } else { "build" }, "--quiet"]);
+    cargo.args((kind == Kind::Release).then_some("--release"));
     succeed(&mut cargo);
 }
 

@@ -27,12 +27,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_calls.h"
 #include "cuda_contexts.h"
 #include "cuda_images.h"
-#include "kernels.h"
-#include "log.h"
-#include "variables.h"
+#include "running.h"
 
 typedef unsigned long long CUdeviceptr;
 enum {
@@ -52,6 +49,9 @@ enum {
 enum { MAX_DYNAMIC_SHARED_SIZE_BYTES = 8, SHARED_MEMORY = 48 << 10 };
 static const size_t ALL_MEMORY = (size_t)80 << 30;
 
+/* The error of a kernel. All later calls in this process return it. */
+static CUresult failed_kernel;
+
 CUresult cuInit(unsigned flags) {
   FAIL_IF_ASKED();
   if (flags)
@@ -65,6 +65,30 @@ CUresult cuInit(unsigned flags) {
   initialized = getpid();
   return CUDA_SUCCESS;
 }
+
+static const struct {
+  CUresult code;
+  const char *name, *text;
+} errors[] = {
+    {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
+    {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {CUDA_ERROR_DEINITIALIZED, "CUDA_ERROR_DEINITIALIZED", "driver shutting down"},
+    {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},
+    {CUDA_ERROR_INVALID_PTX, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+     "the provided PTX was compiled with an unsupported toolchain."},
+    {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+    {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"},
+};
 
 static CUresult error_text(CUresult code, const char **out, int full) {
   *out = NULL;
@@ -167,40 +191,28 @@ CUresult cuDeviceGetAttribute(int *out, int attribute, CUdevice device) {
   AFTER_INIT();
   CHECK_DEVICE(device);
   compute_capability(device - FIRST_HANDLE, &major, &minor);
-  switch (attribute) {
-  case MAX_THREADS_PER_BLOCK:
-  case MAX_BLOCK_DIM_X:
-  case MAX_BLOCK_DIM_Y:
-    *out = 1024;
-    return CUDA_SUCCESS;
-  case MAX_BLOCK_DIM_Z:
-    *out = 64;
-    return CUDA_SUCCESS;
-  case MAX_GRID_DIM_X:
-    *out = INT32_MAX;
-    return CUDA_SUCCESS;
-  case MAX_GRID_DIM_Y:
-  case MAX_GRID_DIM_Z:
-    *out = 65535;
-    return CUDA_SUCCESS;
-  case MAX_SHARED_MEMORY_PER_BLOCK:
-    *out = SHARED_MEMORY;
-    return CUDA_SUCCESS;
-  case MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
-    *out = most_shared_memory(device - FIRST_HANDLE);
-    return CUDA_SUCCESS;
-  case COMPUTE_CAPABILITY_MAJOR:
-    *out = major;
-    return CUDA_SUCCESS;
-  case COMPUTE_CAPABILITY_MINOR:
-    *out = minor;
-    return CUDA_SUCCESS;
-  case MEMORY_POOLS_SUPPORTED:
-    *out = 0;
-    return CUDA_SUCCESS;
-  default:
-    return MISUSE(CUDA_ERROR_INVALID_VALUE, "attribute %d", attribute);
-  }
+  const struct {
+    int attribute, value;
+  } answers[] = {
+      {MAX_THREADS_PER_BLOCK, 1024},
+      {MAX_BLOCK_DIM_X, 1024},
+      {MAX_BLOCK_DIM_Y, 1024},
+      {MAX_BLOCK_DIM_Z, 64},
+      {MAX_GRID_DIM_X, INT32_MAX},
+      {MAX_GRID_DIM_Y, 65535},
+      {MAX_GRID_DIM_Z, 65535},
+      {MAX_SHARED_MEMORY_PER_BLOCK, SHARED_MEMORY},
+      {MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, most_shared_memory(device - FIRST_HANDLE)},
+      {COMPUTE_CAPABILITY_MAJOR, major},
+      {COMPUTE_CAPABILITY_MINOR, minor},
+      {MEMORY_POOLS_SUPPORTED, 0},
+  };
+  for (size_t i = 0; i < sizeof answers / sizeof *answers; ++i)
+    if (answers[i].attribute == attribute) {
+      *out = answers[i].value;
+      return CUDA_SUCCESS;
+    }
+  return MISUSE(CUDA_ERROR_INVALID_VALUE, "attribute %d", attribute);
 }
 
 /* ---- Contexts ---- */
@@ -338,11 +350,8 @@ CUresult cuCtxSynchronize(void) {
 
 /* ---- Modules and libraries ---- */
 
-enum known_kernel { SAXPY, VECTOR_ADD, KERNELS };
-static const char *const kernel_names[KERNELS] = {"saxpy", "vector_add"};
-
 /* Loads an image as a module or library. */
-static CUresult load(struct object **out, enum kind kind, const void *image, const char *function) {
+static CUresult load_image(struct object **out, enum kind kind, const void *image, const char *function) {
   const char *form = "PTX";
   size_t size;
   if (!memcmp(image, ELFMAG, SELFMAG)) {
@@ -354,42 +363,25 @@ static CUresult load(struct object **out, enum kind kind, const void *image, con
       return CUDA_ERROR_INVALID_IMAGE;
   }
   int major, minor;
+  char text[32];
   compute_capability(current()->gpu, &major, &minor);
   CUresult judged = judge_image(image, major, minor, driver_version());
   if (judged)
     return judged;
-  uint64_t hash = fnv1a(image, size);
-  for (struct object *it = objects; it; it = it->next)
-    if ((it->kind == MODULE || it->kind == LIBRARY) && !it->is_gone && it->hash == hash && belongs_to(it, current()))
-      return MISUSE(CUDA_ERROR_OUT_OF_MEMORY, "a second load of an image on GPU %d", current()->gpu);
-  log_line("%s: GPU %d, %s, %zu bytes, fnv1a %016llx", function, current()->gpu, form, size, (unsigned long long)hash);
-  *out = make(kind);
-  (*out)->hash = hash;
-  (*out)->image = memcpy(malloc(size + 1), image, size);
-  (*out)->size = size;
-  return CUDA_SUCCESS;
+  snprintf(text, sizeof text, "GPU %d, %s, ", current()->gpu, form);
+  return load(out, kind, image, size, text, function);
 }
 
 /* Finds a function in a module, or a kernel in a library. */
 static CUresult named(struct object **out, enum kind kind, struct object *owner, const char *name) {
-  const struct listed_kernel *listed = kernel_named(name);
   const struct object *module = owner->owner ? owner->owner : owner;
   const struct runnable *runnable = image_has(module->image, module->size, name) ? runnable_named(name) : NULL;
-  if (runnable) {
-    *out = make(kind);
-    (*out)->owner = owner;
-    (*out)->runnable = runnable;
-    return CUDA_SUCCESS;
-  }
-  for (int i = 0; i <= KERNELS; ++i)
-    if (i < KERNELS ? !strcmp(name, kernel_names[i]) : listed != NULL) {
-      *out = make(kind);
-      (*out)->owner = owner;
-      (*out)->known = i;
-      (*out)->listed = listed;
-      return CUDA_SUCCESS;
-    }
-  return CUDA_ERROR_NOT_FOUND;
+  *out = runnable ? make(kind) : function_of(kind, owner, name);
+  if (!*out)
+    return CUDA_ERROR_NOT_FOUND;
+  (*out)->owner = owner;
+  (*out)->runnable = runnable;
+  return CUDA_SUCCESS;
 }
 
 /* Finds a variable of a module. Each module has its own copy of a variable, but a library's modules in the same context
@@ -398,40 +390,18 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *out, size_t *size, struct object *mod
   IN_CONTEXT();
   if (!is_usable(module, MODULE, __func__))
     return CUDA_ERROR_INVALID_HANDLE;
-  struct object *owner = module->owner ? module->owner : module, *variable = objects;
-  while (variable && (variable->kind != VARIABLE || variable->is_gone || variable->owner != owner ||
-                      !belongs_to(variable, current()) || strcmp(variable->name, name)))
-    variable = variable->next;
-  if (!variable) {
-    size_t bytes = 0;
-    int is_elf = !memcmp(owner->image, ELFMAG, SELFMAG);
-    char *start = is_elf ? elf_variable(owner->image, name, &bytes)
-                         : ptx_variable((const char *)owner->image, owner->size, name, &bytes);
-    if (!start)
-      return CUDA_ERROR_NOT_FOUND;
-    log_line("cuModuleGetGlobal_v2: %s, %zu bytes", name, bytes);
-    variable = make(VARIABLE);
-    variable->owner = owner;
-    variable->name = strdup(name);
-    variable->start = start;
-    variable->size = bytes;
-  }
+  const struct object *variable = variable_of(module->owner ? module->owner : module, name, __func__);
+  if (!variable)
+    return CUDA_ERROR_NOT_FOUND;
   *out = (uintptr_t)variable->start;
   *size = variable->size;
   return CUDA_SUCCESS;
 }
 
-/* Ends a module or library, and all objects that come from it. */
-static void unload(struct object *module) {
-  for (struct object *it = objects; it; it = it->next)
-    if (it == module || it->owner == module || (it->owner && it->owner->owner == module))
-      it->is_gone = 1;
-}
-
 CUresult cuModuleLoadData(struct object **out, const void *image) {
   take_time();
   IN_CONTEXT();
-  return load(out, MODULE, image, __func__);
+  return load_image(out, MODULE, image, __func__);
 }
 
 CUresult cuModuleUnload(struct object *module) {
@@ -461,7 +431,7 @@ CUresult cuLibraryLoadData(struct object **out, const void *image, int *options,
   IN_CONTEXT();
   if (count || library_count)
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "cuLibraryLoadData with options");
-  return load(out, LIBRARY, image, __func__);
+  return load_image(out, LIBRARY, image, __func__);
 }
 
 CUresult cuLibraryUnload(struct object *library) {
@@ -526,14 +496,6 @@ CUresult cuFuncSetAttribute(struct object *function, int attribute, int value) {
 
 static char *host(CUdeviceptr address) { return (char *)(uintptr_t)address; }
 
-static int is_inside_a_buffer(CUdeviceptr address, size_t size) {
-  for (struct object *it = objects; it; it = it->next)
-    if ((it->kind == BUFFER || it->kind == VARIABLE) && !it->is_gone && belongs_to(it, current()) && host(address) >= it->start &&
-        host(address) + size <= it->start + it->size)
-      return 1;
-  return 0;
-}
-
 CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t size) {
   IN_CONTEXT();
   if (!size)
@@ -561,7 +523,7 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
       was_there = 1;
       continue;
     }
-    if (!belongs_to(it, current()))
+    if (!is_here(it))
       return MISUSE(CUDA_ERROR_INVALID_VALUE, "cuMemFree_v2 of a buffer of another context");
     it->is_gone = 1;
     free(it->start);
@@ -572,7 +534,7 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size) {
   IN_CONTEXT();
-  if (!is_inside_a_buffer(to, size))
+  if (!is_inside_a_buffer(host(to), size))
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "%zu bytes copied past a buffer", size);
   memcpy(host(to), from, size);
   return CUDA_SUCCESS;
@@ -580,7 +542,7 @@ CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size) {
 
 CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size) {
   IN_CONTEXT();
-  if (!is_inside_a_buffer(from, size))
+  if (!is_inside_a_buffer(host(from), size))
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "%zu bytes copied from past a buffer", size);
   memcpy(to, host(from), size);
   return CUDA_SUCCESS;
@@ -598,7 +560,7 @@ CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t size, void *str
 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t size, void *stream) {
   IN_CONTEXT();
-  if (!is_inside_a_buffer(to, size))
+  if (!is_inside_a_buffer(host(to), size))
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "%zu bytes set past a buffer", size);
   memset(host(to), value, size);
   return CUDA_SUCCESS;
@@ -707,22 +669,9 @@ static CUresult launch_that_runs(const struct runnable *kernel, const unsigned *
   return CUDA_SUCCESS;
 }
 
-/* Whether the kernel's arguments point to vectors of n elements. Also logs a grid with fewer than n threads. */
-static int fits(int n, uint64_t threads, const CUdeviceptr *vectors, int count) {
-  for (int i = 0; i < count; ++i)
-    if (!is_inside_a_buffer(vectors[i], n * sizeof(float)))
-      return MISUSE(0, "the kernel goes past a buffer with n = %d", n);
-  if (threads < (uint64_t)n)
-    (void)MISUSE(0, "%llu threads for %d elements", (unsigned long long)threads, n);
-  return 1;
-}
-
 CUresult cuLaunchKernel(struct object *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                         unsigned block_y, unsigned block_z, unsigned shared, struct object *stream, void **arguments,
                         void **extra) {
-  int n;
-  float a;
-  CUdeviceptr at[3];
   IN_CONTEXT();
   log_line("cuLaunchKernel: %u blocks of %u threads", grid_x, block_x);
   int number = stream_number(stream, __func__);
@@ -744,33 +693,5 @@ CUresult cuLaunchKernel(struct object *function, unsigned grid_x, unsigned grid_
     return launch_of_file(function->listed, arguments, extra);
   if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || shared || extra)
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "cuLaunchKernel with a shape that the kernels do not have");
-  memcpy(&n, arguments[0], sizeof n);
-  uint64_t threads = (uint64_t)grid_x * block_x;
-  const char *wish = getenv("FAKE_KERNEL_END");
-  uint64_t end = wish ? strtoull(wish, NULL, 10) : (uint64_t)n;
-  if (end > threads)
-    end = threads;
-  if (end > (uint64_t)n)
-    end = n;
-  switch ((enum known_kernel)function->known) {
-  case SAXPY:
-    memcpy(&a, arguments[1], sizeof a);
-    memcpy(&at[0], arguments[2], sizeof *at);
-    memcpy(&at[1], arguments[3], sizeof *at);
-    if (!fits(n, threads, at, 2))
-      return CUDA_ERROR_INVALID_VALUE;
-    for (uint64_t i = 0; i < end; ++i)
-      ((float *)host(at[1]))[i] += a * ((float *)host(at[0]))[i];
-    return CUDA_SUCCESS;
-  case VECTOR_ADD:
-    for (int i = 0; i < 3; ++i)
-      memcpy(&at[i], arguments[i + 1], sizeof *at);
-    if (!fits(n, threads, at, 3))
-      return CUDA_ERROR_INVALID_VALUE;
-    for (uint64_t i = 0; i < end; ++i)
-      ((float *)host(at[2]))[i] = ((float *)host(at[0]))[i] + ((float *)host(at[1]))[i];
-    return CUDA_SUCCESS;
-  default:
-    return CUDA_ERROR_NOT_FOUND;
-  }
+  return compute(function->known, (uint64_t)grid_x * block_x, arguments);
 }

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_calls.h"
-#include "running.h"
+#include "calls.h"
 
 /* The first CUDA version whose driver accepts this version of the PTX ISA. */
 static int first_driver(int major, int minor) {

@@ -201,6 +201,30 @@ hsa_status_t hsa_iterate_agents(hsa_status_t (*callback)(hsa_agent_t, void *), v
   return callback(agent, data);
 }
 
+/* Answers that are numbers of 32 bits, and the same for both agents. The limits are similar to those of AMD's GPUs. HIP
+ * divides by some of them. */
+static const struct {
+  unsigned asked;
+  uint32_t answer;
+} numbers[] = {
+    {HSA_AGENT_INFO_MACHINE_MODEL, HSA_MACHINE_MODEL_LARGE},
+    {HSA_AGENT_INFO_WAVEFRONT_SIZE, 64},
+    {HSA_AGENT_INFO_WORKGROUP_MAX_SIZE, 1024},
+    {HSA_AGENT_INFO_GRID_MAX_SIZE, UINT32_MAX},
+    {HSA_AGENT_INFO_QUEUES_MAX, 128},
+    {HSA_AGENT_INFO_QUEUE_MIN_SIZE, 64},
+    {HSA_AGENT_INFO_QUEUE_MAX_SIZE, 128 << 10},
+    {HSA_AMD_AGENT_INFO_CACHELINE_SIZE, 64},
+    {HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT, 8},
+    {HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU, 32},
+    {HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU, 4},
+    {HSA_AMD_AGENT_INFO_NUM_SHADER_ENGINES, 1},
+    {HSA_AMD_AGENT_INFO_NUM_SHADER_ARRAYS_PER_SE, 1},
+    {HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY, 1600},
+    {HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY, 1600},
+    {HSA_AMD_AGENT_INFO_MEMORY_WIDTH, 4096},
+};
+
 /* Answers queries about both agents, including values that HIP only passes on to its users. */
 hsa_status_t hsa_agent_get_info(hsa_agent_t agent, hsa_agent_info_t asked, void *value) {
   bool gpu = agent.handle == GPU;
@@ -237,69 +261,23 @@ hsa_status_t hsa_agent_get_info(hsa_agent_t agent, hsa_agent_info_t asked, void 
   case HSA_AMD_AGENT_INFO_DRIVER_NODE_ID:
     ANSWER(uint32_t, gpu);
     break;
-  case HSA_AGENT_INFO_MACHINE_MODEL:
-    ANSWER(uint32_t, HSA_MACHINE_MODEL_LARGE);
-    break;
   case HSA_AGENT_INFO_VERSION_MAJOR:
   case HSA_AGENT_INFO_VERSION_MINOR:
     ANSWER(uint16_t, 1);
-    break;
-  /* Limits, similar to those of AMD's GPUs. HIP divides by some of them. */
-  case HSA_AGENT_INFO_WAVEFRONT_SIZE:
-    ANSWER(uint32_t, 64);
-    break;
-  case HSA_AGENT_INFO_WORKGROUP_MAX_SIZE:
-    ANSWER(uint32_t, 1024);
     break;
   case HSA_AGENT_INFO_WORKGROUP_MAX_DIM:
     for (int i = 0; i < 3; ++i)
       ((uint16_t *)value)[i] = 1024;
     break;
-  case HSA_AGENT_INFO_GRID_MAX_SIZE:
-    ANSWER(uint32_t, UINT32_MAX);
-    break;
   case HSA_AGENT_INFO_GRID_MAX_DIM:
     for (int i = 0; i < 3; ++i)
       ((uint32_t *)value)[i] = INT32_MAX;
-    break;
-  case HSA_AGENT_INFO_QUEUES_MAX:
-    ANSWER(uint32_t, 128);
-    break;
-  case HSA_AGENT_INFO_QUEUE_MIN_SIZE:
-    ANSWER(uint32_t, 64);
-    break;
-  case HSA_AGENT_INFO_QUEUE_MAX_SIZE:
-    ANSWER(uint32_t, 128 << 10);
     break;
   case HSA_AGENT_INFO_CACHE_SIZE:
     memset(value, 0, 4 * sizeof(uint32_t));
     ((uint32_t *)value)[0] = 16 << 10;
     ((uint32_t *)value)[1] = 8 << 20;
     break;
-  case HSA_AMD_AGENT_INFO_CACHELINE_SIZE:
-    ANSWER(uint32_t, 64);
-    break;
-  case HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT:
-    ANSWER(uint32_t, 8);
-    break;
-  case HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU:
-    ANSWER(uint32_t, 32);
-    break;
-  case HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU:
-    ANSWER(uint32_t, 4);
-    break;
-  case HSA_AMD_AGENT_INFO_NUM_SHADER_ENGINES:
-  case HSA_AMD_AGENT_INFO_NUM_SHADER_ARRAYS_PER_SE:
-    ANSWER(uint32_t, 1);
-    break;
-  case HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY:
-  case HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY:
-    ANSWER(uint32_t, 1600);
-    break;
-  case HSA_AMD_AGENT_INFO_MEMORY_WIDTH:
-    ANSWER(uint32_t, 4096);
-    break;
-  /* Answers with types other than uint32_t. */
   case HSA_AGENT_INFO_EXTENSIONS:
     memset(value, 0, 128);
     break;
@@ -311,6 +289,9 @@ hsa_status_t hsa_agent_get_info(hsa_agent_t agent, hsa_agent_info_t asked, void 
     break;
   default:
     ANSWER(uint32_t, 0);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
+      if (numbers[i].asked == (unsigned)asked)
+        ANSWER(uint32_t, numbers[i].answer);
   }
   return HSA_STATUS_SUCCESS;
 }

@@ -45,12 +45,6 @@ __attribute__((unused)) static struct listed_kernel *kernel_named(const char *na
   return NULL;
 }
 
-/* Whether a handle comes from kernel_named. */
-__attribute__((unused)) static int is_kernel(const void *handle) {
-  const struct listed_kernel *kernel = handle;
-  return kernel >= kernels && kernel < kernels + kernel_count;
-}
-
 /* Returns the bytes of each argument as text, such as " 0102 ff". Reads the arguments at their addresses, or in a buffer. Returns
  * NULL if an argument is not in the buffer. The caller frees the text. */
 __attribute__((unused)) static char *arguments_text(const struct listed_kernel *kernel, void **addresses, const char *buffer,

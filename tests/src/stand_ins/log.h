@@ -31,6 +31,13 @@ __attribute__((unused)) static void take_time(void) {
     usleep(1000 * atoi(wish));
 }
 
+/* Whether FAKE_FAULT requests this fault for this name. */
+__attribute__((unused)) static int has_fault(const char *what, const char *name) {
+  const char *fault = getenv("FAKE_FAULT");
+  size_t length = strlen(what);
+  return fault && !strncmp(fault, what, length) && fault[length] == ':' && !strcmp(fault + length + 1, name);
+}
+
 /* The hash of an image in the log. stand_ins/mod.rs computes the same hash. */
 __attribute__((unused)) static uint64_t fnv1a(const unsigned char *bytes, size_t size) {
   uint64_t hash = 0xcbf29ce484222325;

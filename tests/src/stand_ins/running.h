@@ -21,6 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "log.h"
+
 enum { MOST_ARGUMENT_BYTES = 8 << 10, MOST_RUNNABLE = 1024 };
 
 /* The places of arguments in a buffer. */
@@ -41,13 +43,6 @@ struct runnable {
 
 static struct runnable runnables[MOST_RUNNABLE];
 static int runnable_count;
-
-/* Whether FAKE_FAULT requests this fault for this name. */
-__attribute__((unused)) static int has_fault(const char *what, const char *name) {
-  const char *fault = getenv("FAKE_FAULT");
-  size_t length = strlen(what);
-  return fault && !strncmp(fault, what, length) && fault[length] == ':' && !strcmp(fault + length + 1, name);
-}
 
 /* Returns the kernel of this name in the objects of FAKE_RUNS, or NULL. */
 static struct runnable *runnable_named(const char *name) {

@@ -1,17 +1,17 @@
 //! Tests that extract a library for one target from a library for many.
 
 use super::{HOST, bundler, written};
+use crate::containers;
 use crate::containers::replaced;
-use crate::{containers, corpus_bytes};
 use offload_tests::prelude::*;
 use offload_tests::side_by_side::Case;
 
 const OPENMP: &str = "openmp-amdgcn-amd-amdhsa--";
 
 /// Returns a command line that unbundles an archive. `OPENMP` stands for the start of an entry ID.
-fn archive(line: &str) -> Case {
+pub fn lib(line: &str) -> Case {
     bundler(&format!("-type=a -unbundle -input=lib.a {}", line.replace("OPENMP", OPENMP)))
-        .file("lib.a", corpus_bytes("archive/lib.a"))
+        .file("lib.a", corpus_file("archive/lib.a"))
 }
 
 #[test(LLVM)]
@@ -26,7 +26,7 @@ fn archives_for_one_target() {
         "-allow-missing-bundles -targets=OPENMPgfx90a,OPENMPgfx906 -output=x -output=y",
         "-verbose -targets=OPENMPgfx906 -output=x",
     ] {
-        archive(line).assert_same().success();
+        lib(line).assert_same().success();
     }
     for line in [
         "-targets=OPENMPgfx90a -output=x",
@@ -34,22 +34,22 @@ fn archives_for_one_target() {
         "-targets=OPENMPgfx906,OPENMPgfx90a -output=x -output=y",
         "-targets=GFX906 -output=x",
     ] {
-        archive(line).assert_same().failure("");
+        lib(line).assert_same().failure("");
     }
 }
 
 #[test(LLVM)]
 fn archives_that_cannot_be_read() {
-    let case = archive("-targets=OPENMPgfx906 -output=x");
+    let case = lib("-targets=OPENMPgfx906 -output=x");
     for bytes in [&b""[..], b"short", b"some text that is no archive", b"!<arch>\n"] {
         case.clone().file("lib.a", bytes).assert_same().failure("");
     }
-    let allowed = archive("-allow-missing-bundles -targets=OPENMPgfx906 -output=x");
+    let allowed = lib("-allow-missing-bundles -targets=OPENMPgfx906 -output=x");
     allowed.file("lib.a", "!<arch>\n").assert_same();
     let missing = format!("-type=a -unbundle -targets={OPENMP}gfx906 -input=missing -output=x");
     bundler(&missing).assert_same();
     // LLVM's message names the malformed part, so compare only the start of the message.
-    let (theirs, ours) = case.file("lib.a", &corpus_bytes("archive/lib.a")[..100]).both();
+    let (theirs, ours) = case.file("lib.a", &corpus_file("archive/lib.a")[..100]).both();
     for ran in [&theirs, &ours] {
         let expected = "clang-offload-bundler: error: truncated or malformed archive (";
         assert!(ran.stderr.starts_with(expected), "{}", ran.stderr);
@@ -60,7 +60,7 @@ fn archives_that_cannot_be_read() {
 #[test(LLVM)]
 fn thin_archives() {
     let folder = scratch::folder("drop-in-thin");
-    let lib = corpus_bytes("archive/lib.a");
+    let lib = corpus_file("archive/lib.a");
     let archive = offload_format::archive::Archive::parse(&lib).unwrap();
     let member = |member: offload_format::archive::Member<'_>| {
         let name = format!("sub/{}", String::from_utf8_lossy(member.name));
@@ -88,9 +88,9 @@ fn thin_archives() {
 #[test(LLVM)]
 fn archives_of_compressed_members() {
     for file in ["v2_zstd", "v3_zstd", "synthetic_v1_zlib", "synthetic_v3_zlib"] {
-        let bundle = corpus_bytes(&format!("compressed/{file}.ccob"));
-        let lib = containers::archive(&[("member.bc", &bundle)]);
-        let case = |line: &str| archive(line).file("lib.a", lib.clone());
+        let bundle = corpus_file(&format!("compressed/{file}.ccob"));
+        let bytes = containers::archive(&[("member.bc", &bundle)]);
+        let case = |line: &str| lib(line).file("lib.a", bytes.clone());
         case("-targets=GFX906 -output=x").assert_same().success();
         case("-targets=OPENMPgfx906 -output=x").assert_same().failure("");
         case("-hip-openmp-compatible -targets=OPENMPgfx906 -output=x").assert_same().success();
@@ -109,7 +109,7 @@ fn archives_of_compressed_members() {
 
 #[test(LLVM)]
 fn archives_are_checked() {
-    let case = archive("-check-input-archive -targets=OPENMPgfx906 -output=x");
+    let case = lib("-check-input-archive -targets=OPENMPgfx906 -output=x");
     case.assert_same().success();
     // No tool writes a bundle with conflicting IDs, so replace an ID with one of the same length.
     let targets = format!("{HOST},{OPENMP}gfx906:xnack+,{OPENMP}gfx908:xnack+");
@@ -126,7 +126,7 @@ fn archives_are_checked() {
 #[test(LLVM)]
 fn archives_are_listed() {
     for line in ["-type=a -list -input=lib.a", "-type=o -list -input=lib.a"] {
-        let (theirs, ours) = bundler(line).file("lib.a", corpus_bytes("archive/lib.a")).both();
+        let (theirs, ours) = bundler(line).file("lib.a", corpus_file("archive/lib.a")).both();
         let ids = ours.printed();
         let silent = (ours.status, String::new(), ours.stderr);
         assert_eq!((theirs.status.clone(), theirs.printed(), theirs.stderr.clone()), silent);

@@ -2,7 +2,6 @@
 
 use super::{bundler, reading, written};
 use crate::containers::with;
-use crate::corpus_bytes;
 use offload_tests::prelude::*;
 use offload_tests::side_by_side::{Case, Ran, Whose};
 
@@ -51,7 +50,7 @@ fn compressed_bundles() {
     }
     // `-compress` has no effect on unbundling.
     let line = "-type=bc -compress -unbundle -targets=HOST -output=h";
-    reading(corpus_bytes("bundle/basic.bc"), line).assert_same();
+    reading(corpus_file("bundle/basic.bc"), line).assert_same();
 }
 
 #[test(LLVM.slow())]
@@ -90,14 +89,14 @@ fn verbose() {
     // These command lines do not compress anything, so only the speeds in the messages may differ.
     let files = "v2_zstd v3_zstd v3_zstd_l9 synthetic_v1_zlib synthetic_v2_zlib synthetic_v1_zstd";
     for file in files.split(' ') {
-        let bytes = corpus_bytes(&format!("compressed/{file}.ccob"));
+        let bytes = corpus_file(&format!("compressed/{file}.ccob"));
         let (theirs, ours) = reading(bytes, "-type=bc -list -verbose").both();
         let [ours, theirs] = [&ours, &theirs].map(|ran| {
             ran.stderr.lines().filter(|line| !line.contains("speed: ")).collect::<Vec<_>>()
         });
         assert_eq!(ours, theirs, "{file}");
     }
-    let basic = corpus_bytes("bundle/basic.bc");
+    let basic = corpus_file("bundle/basic.bc");
     for bytes in [&basic[..], b"1234567", b"12345678", b""] {
         for file_type in ["bc", "o", "ii"] {
             let line = "-verbose -unbundle -allow-missing-bundles -targets=HOST -output=h";
@@ -144,7 +143,7 @@ const DAMAGED: &str = "error: Failed to decompress input: ";
 
 #[test(LLVM)]
 fn compressed_bundles_that_are_damaged() {
-    let good = corpus_bytes("compressed/v3_zstd.ccob");
+    let good = corpus_file("compressed/v3_zstd.ccob");
     for (what, bytes) in [
         ("header", good[..20].to_vec()),
         ("method", with(&good, 6, &[7])),

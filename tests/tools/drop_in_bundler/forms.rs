@@ -1,7 +1,6 @@
 //! Tests of writing and reading bundles of every file type.
 
 use super::{GFX906, GFX908, HOST, bundler, reading};
-use crate::corpus_bytes;
 use offload_tests::prelude::*;
 use offload_tests::side_by_side::Ran;
 
@@ -57,7 +56,7 @@ fn targets_without_entries() {
     for (file_type, file) in [("bc", "bundle/basic.bc"), ("ii", "text_bundle/basic.ii")] {
         let run = |rest: &str| {
             let rest = rest.replace("HIP", "hip-amdgcn-amd-amdhsa-");
-            let case = reading(corpus_bytes(file), &format!("-type={file_type} -unbundle {rest}"));
+            let case = reading(corpus_file(file), &format!("-type={file_type} -unbundle {rest}"));
             case.file("old", "what was there").assert_same()
         };
         // If an entry is missing, the tool writes the other outputs, then prints a message. If a
@@ -100,7 +99,7 @@ fn what_is_no_bundle() {
 fn objects() {
     let unbundle = "-type=o -unbundle -targets=GFX906,HOST";
     for object in ["host.o", "host.obj"] {
-        let host = corpus_bytes(&format!("object_bundle/{object}"));
+        let host = corpus_file(&format!("object_bundle/{object}"));
         for line in [
             "-targets=HOST,GFX906 -input=h.o -input=one",
             "-targets=GFX906,HOST,GFX908 -input=one -input=h.o -input=empty -bundle-align=64",
@@ -122,8 +121,8 @@ fn objects() {
     }
     // The tools recognize neither a truncated object nor an archive as an object, so they bundle
     // them in binary form.
-    let host = corpus_bytes("object_bundle/host.o");
-    for bytes in [host[..100].to_vec(), corpus_bytes("archive/lib.a")] {
+    let host = corpus_file("object_bundle/host.o");
+    for bytes in [host[..100].to_vec(), corpus_file("archive/lib.a")] {
         let line = "-type=o -targets=HOST,GFX906 -input=h -input=one -output=x";
         let ran = bundler(line).file("h", bytes).assert_same();
         assert!(ran.file("x").starts_with(b"__CLANG_OFFLOAD_BUNDLE__"));
@@ -145,7 +144,7 @@ fn commands_for_objects() {
         ("fat.o", "-unbundle -targets=HOST,GFX906 -input=x -output=h -output=g"),
     ] {
         let case = bundler(&format!("-type=o -### {line}"));
-        let object = corpus_bytes(&format!("object_bundle/{object}"));
+        let object = corpus_file(&format!("object_bundle/{object}"));
         let (theirs, ours) = case.file("x", object).both();
         assert!(ours.stderr.contains("llvm-objcopy\" \"--"), "{}", ours.stderr);
         assert_eq!(without_number(&ours.stderr), without_number(&theirs.stderr));

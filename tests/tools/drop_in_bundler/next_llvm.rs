@@ -9,7 +9,7 @@
 //! kind, our `-check-input-archive` prints the whole entries, as LLVM 22 does.
 
 use super::{GFX906, HOST};
-use crate::{assert_session, containers, corpus_bytes};
+use crate::{assert_session, containers};
 use offload_tests::prelude::*;
 
 /// Runs command lines in a folder with two files. `BUNDLER` stands for the tool, and some short
@@ -152,8 +152,8 @@ fn archives_for_one_target() {
 #[test]
 fn bundles_inside_of_other_files_are_listed() {
     let folder = scratch::folder("next-bundler-listed");
-    scratch::write(folder.join("a.o"), corpus_bytes("fat_file/hip_nordc.o"));
-    scratch::write(folder.join("host.o"), corpus_bytes("object_bundle/host.o"));
+    scratch::write(folder.join("a.o"), corpus_file("fat_file/hip_nordc.o"));
+    scratch::write(folder.join("host.o"), corpus_file("object_bundle/host.o"));
     archive(&folder, "lib", &["a.o"]);
     let lines = "
         BUNDLER -type=o -list -input=a.o

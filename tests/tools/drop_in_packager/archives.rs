@@ -2,7 +2,6 @@
 
 use super::{archive, case, case_in, packed, several};
 use crate::containers::binary;
-use crate::corpus_bytes;
 use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
 use offload_tests::side_by_side::Whose;
@@ -50,9 +49,9 @@ fn archives_are_written() {
 #[test(LLVM)]
 fn archives_are_read() {
     let files = [
-        ("llvm_offloading.o", corpus_bytes("fat_file/llvm_offloading.o")),
+        ("llvm_offloading.o", corpus_file("fat_file/llvm_offloading.o")),
         ("text", b"no object".to_vec()),
-        ("a-long-name-for-a-member.o", corpus_bytes("fat_file/llvm_offloading.obj")),
+        ("a-long-name-for-a-member.o", corpus_file("fat_file/llvm_offloading.obj")),
         ("images.bin", several()),
     ];
     for options in ["rcD", "rcSD"] {

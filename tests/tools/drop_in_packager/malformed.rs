@@ -2,8 +2,8 @@
 
 use super::{case, case_in, names, packed};
 use crate::containers::{binary, with};
-use crate::corpus_bytes;
 use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
+use offload_tests::data::corpus_file;
 use offload_tests::registry::LLVM;
 use offload_tests::side_by_side::Whose;
 
@@ -72,7 +72,7 @@ fn malformed_offload_binaries() {
 
 #[test(LLVM)]
 fn malformed_objects_and_archives() {
-    let object = corpus_bytes("fat_file/llvm_offloading.o");
+    let object = corpus_file("fat_file/llvm_offloading.o");
     for (name, bytes) in [("in.o", &object[..300]), ("in.a", b"!<arch>\nxx")] {
         let (theirs, ours) = case(&format!("{name} --image=")).file(name, bytes).both();
         let (theirs, ours) = (theirs.failure(""), ours.failure(""));

@@ -3,7 +3,7 @@
 
 use super::made::{deb, python};
 use crate::containers::with;
-use crate::{assert_fails, assert_prints, corpus_bytes, offload};
+use crate::{assert_fails, assert_prints, offload};
 use flate2::{Compression, write::GzEncoder};
 use offload_tests::prelude::*;
 use std::io::Write;
@@ -195,7 +195,7 @@ const UNSEEN_BY_PYTHON: [&str; 3] =
 fn each_command_reports_damage() {
     let folder = scratch::folder("inside-damaged");
     for name in ["a/saxpy.hsaco", "b/saxpy.hsaco"] {
-        scratch::write(folder.join(name), corpus_bytes("image/saxpy.gfx90a.hsaco"));
+        scratch::write(folder.join(name), corpus_file("image/saxpy.gfx90a.hsaco"));
     }
     scratch::write(folder.join("README"), "no device code");
     let mut expected = Vec::new();
@@ -231,10 +231,10 @@ fn each_command_reports_damage() {
 #[test]
 fn what_cannot_be_read_is_no_answer() {
     let folder = scratch::folder("inside-no-answer");
-    let image = corpus_bytes("image/saxpy.gfx90a.hsaco");
-    let bundle = corpus_bytes("bundle/basic.bc");
+    let image = corpus_file("image/saxpy.gfx90a.hsaco");
+    let bundle = corpus_file("bundle/basic.bc");
     scratch::write(folder.join("good.hsaco"), &image);
-    scratch::write(folder.join("cut.fatbin"), &corpus_bytes("nv_fatbin/lz4_12.4.fatbin")[..200]);
+    scratch::write(folder.join("cut.fatbin"), &corpus_file("nv_fatbin/lz4_12.4.fatbin")[..200]);
     scratch::write(folder.join("cut.bc"), &bundle[..bundle.len() - 10]);
     scratch::write(folder.join("a.7z"), b"7z\xbc\xaf\x27\x1c\0\x04");
     for file in ["cut.fatbin", "cut.bc", "a.7z"] {

@@ -3,14 +3,14 @@
 use super::made::{Entry, deb, zip};
 use crate::containers::with;
 use crate::ls::hostile::{assert_stays_in, everything_in};
-use crate::{assert_fails, assert_prints, assert_transcript, corpus_bytes, offload};
+use crate::{assert_fails, assert_prints, assert_transcript, offload};
 use flate2::{Compression, write::GzEncoder};
 use offload_tests::own::run;
 use offload_tests::prelude::*;
 use std::io::Write;
 
 fn cubin() -> Vec<u8> {
-    corpus_bytes("image/saxpy.sm_90.cubin")
+    corpus_file("image/saxpy.sm_90.cubin")
 }
 
 /// Writes an archive, and asserts that `cargo offload ls` prints this text on standard error and

@@ -12,9 +12,7 @@ pub mod made;
 
 use crate::containers::binary;
 use crate::size::check_sums;
-use crate::{
-    assert_ends, assert_prints, assert_transcript, corpus_bytes, list, number, offload, string,
-};
+use crate::{assert_ends, assert_prints, assert_transcript, list, number, offload, string};
 use made::{Entry, deb, python, zip};
 use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
@@ -65,7 +63,7 @@ fn some_files(folder: &Path) -> [&'static str; 3] {
         ("nv_fatbin/lz4_12.4.fatbin", "lib/saxpy.fatbin"),
         ("archive/lib.a", "lib.a"),
     ] {
-        scratch::write(folder.join(to), corpus_bytes(from));
+        scratch::write(folder.join(to), corpus_file(from));
     }
     scratch::write(folder.join("README"), "no device code");
     ["lib/deep/hip.o", "lib/saxpy.fatbin", "lib.a"]
@@ -145,7 +143,7 @@ fn each_command() {
     let files = some_files(&folder);
     python(&folder, "a.whl", &files);
 
-    let cut = corpus_bytes("nv_fatbin/lz4_12.4.fatbin");
+    let cut = corpus_file("nv_fatbin/lz4_12.4.fatbin");
     scratch::write(folder.join("cut.fatbin"), &cut[..cut.len() - 100]);
     python(&folder, "damaged.whl", &["lib.a", "cut.fatbin"]);
     let lines = "
@@ -159,7 +157,7 @@ fn each_command() {
     // The extracted images must have the same names as without the archive.
     assert_ends(&offload(&folder, "extract a.whl -o out -t sm_90"), 0, "");
     offload(&folder, "extract lib/saxpy.fatbin -o alone -t sm_90");
-    assert_eq!(contents(&folder.join("out")), contents(&folder.join("alone")));
+    assert_eq!(scratch::contents(&folder.join("out")), scratch::contents(&folder.join("alone")));
     let document = json(&folder, "select a.whl -d sm_90");
     let chosen = &by_name(&document["files"])["lib/saxpy.fatbin"]["modules"][0]["image"];
     assert_eq!(*chosen, json(&folder, "select lib/saxpy.fatbin -d sm_90"));
@@ -196,11 +194,6 @@ fn shared_objects_are_called_so() {
     }
 }
 
-fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let files = fs::read_dir(folder).expect("a folder").flatten();
-    files.map(|file| (file.file_name().into(), fs::read(file.path()).expect("a file"))).collect()
-}
-
 #[test]
 fn archives_inside_are_named() {
     let folder = scratch::folder("inside-nested");
@@ -209,7 +202,7 @@ fn archives_inside_are_named() {
         Entry::new(b"x/y.deb", &deb("data.tar", &[])),
         Entry::new(b"y.7z", b"7z\xbc\xaf\x27\x1c\0\0"),
         Entry::new(b"page.gz", b"\x1f\x8b\x08\0"),
-        Entry::new(b"saxpy.cubin", &corpus_bytes("image/saxpy.sm_90.cubin")),
+        Entry::new(b"saxpy.cubin", &corpus_file("image/saxpy.sm_90.cubin")),
     ];
     scratch::write(folder.join("outer.zip"), zip(&entries));
     scratch::write(folder.join("only.zip"), zip(&entries[..2]));

@@ -1,7 +1,7 @@
 //! Tests of the images that `cargo offload extract` selects: all compatible ones with `--target`,
 //! or by name with `--exact`.
 
-use crate::{assert_session, corpus_bytes};
+use crate::assert_session;
 use offload_tests::prelude::*;
 
 /// Returns shell command lines that extract images with each of these options.
@@ -15,7 +15,7 @@ fn extract(file: &str, options: &str) -> String {
 #[test]
 fn targets_choose_by_compatibility() {
     let folder = scratch::folder("ls-targets");
-    scratch::write(folder.join("basic.bc"), corpus_bytes("bundle/basic.bc"));
+    scratch::write(folder.join("basic.bc"), corpus_file("bundle/basic.bc"));
     scratch::write(folder.join("junk"), "junk");
     let targets = "gfx90a:xnack- gfx90a:xnack+ gfx90a gfx1100 gfx11-generic gfx9-4-generic sm_80 \
         sm_86 sm_90a compute_80 x86_64-unknown-linux-gnu";
@@ -41,7 +41,7 @@ fn targets_choose_by_compatibility() {
 #[test]
 fn names_choose_by_equality() {
     let folder = scratch::folder("ls-exact");
-    scratch::write(folder.join("hip_nordc.o"), corpus_bytes("fat_file/hip_nordc.o"));
+    scratch::write(folder.join("hip_nordc.o"), corpus_file("fat_file/hip_nordc.o"));
     scratch::write(folder.join("junk"), "junk");
     let images = "gfx90a=junk gfx90a:xnack-=junk gfx11-generic=junk";
     let lines = format!("cargo-offload pack --force -o packed {images}\n")

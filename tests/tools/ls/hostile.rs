@@ -3,7 +3,7 @@
 
 use super::{extract, images};
 use crate::containers::{archive, binary, shared_binary, shared_bundle, with};
-use crate::{assert_transcript, corpus_bytes, json, list, offload, text};
+use crate::{assert_transcript, json, list, offload, text};
 use offload_format::compression::Method;
 use offload_format::offload_binary::{OffloadBinaryBuilder, OffloadKind, StatedKind, Version};
 use offload_tests::prelude::*;
@@ -29,26 +29,18 @@ pub fn hostile_files(folder: &Path) -> Vec<PathBuf> {
     let long = "x".repeat(10_000);
     let names: Vec<&str> = BAD_NAMES.into_iter().chain([long.as_str()]).collect();
     let ids: Vec<_> = names.iter().map(|name| format!("hip-amdgcn-amd-amdhsa--{name}")).collect();
-    let images: Vec<_> = names
-        .iter()
-        .enumerate()
-        .map(|(number, name)| {
-            let strings = ["triple", "arch", "module"].map(|key| (key, *name));
-            (strings, some_bytes(number, 32))
-        })
-        .collect();
-    let images: Vec<_> = images
-        .iter()
-        .map(|(strings, bytes)| (StatedKind::OBJECT, OffloadKind::HIP, &strings[..], &bytes[..]))
-        .collect();
-    let image = corpus_bytes("image/saxpy.gfx90a.hsaco");
+    let images = names.iter().enumerate().map(|(number, name)| {
+        let strings = ["triple", "arch", "module"].map(|key| (key, *name));
+        (StatedKind::OBJECT, OffloadKind::HIP, strings, some_bytes(number, 32))
+    });
+    let image = corpus_file("image/saxpy.gfx90a.hsaco");
     let of_archive =
         |name: &&str| !name.is_empty() && !name.contains(['\0', '\n', '/']) && name.len() < 1000;
     let members: Vec<(&str, &[u8])> =
         names.iter().copied().filter(of_archive).map(|name| (name, &image[..])).collect();
     let files = [
         ("bad.bundle", shared_bundle(&ids, &some_bytes(0, 24))),
-        ("bad.bin", binary(Version::V2, &images)),
+        ("bad.bin", binary(Version::V2, &images.collect::<Vec<_>>())),
         ("bad.a", archive(&members)),
     ];
     files
@@ -107,19 +99,20 @@ fn names_stay_in_the_folder() {
 fn names_do_not_clash() {
     let folder = scratch::folder("ls-clash");
     let targets = ["gfx90a:x", "gfx90a_x", "GFX90A:X", "gfx90a:x", "gfx90a:x.2", "gfx90a/x"];
-    let strings = targets.map(|target| [("arch", target)]);
-    let payloads: Vec<Vec<u8>> = (0..targets.len()).map(|number| some_bytes(number, 8)).collect();
-    let image = |(strings, bytes)| (StatedKind::OBJECT, OffloadKind::HIP, strings, bytes);
-    let images = strings.iter().map(|it| &it[..]).zip(payloads.iter().map(|it| &it[..]));
+    let images: Vec<_> = (0..targets.len())
+        .map(|at| {
+            (StatedKind::OBJECT, OffloadKind::HIP, [("arch", targets[at])], some_bytes(at, 8))
+        })
+        .collect();
     let file = folder.join("clash.bin");
-    scratch::write(&file, binary(Version::V2, &images.map(image).collect::<Vec<_>>()));
+    scratch::write(&file, binary(Version::V2, &images));
     let (run, files) = extract(&folder.join("out"), &[text(&file)]);
     let mut lower: Vec<String> = files.keys().map(|name| name.to_lowercase()).collect();
     lower.sort();
     lower.dedup();
     assert_eq!(lower.len(), targets.len(), "{}", run.stdout);
-    for (line, payload) in run.stdout.lines().zip(payloads) {
-        assert_same_bytes(&read(line), &payload, line);
+    for (line, (.., payload)) in run.stdout.lines().zip(&images) {
+        assert_same_bytes(&read(line), payload, line);
     }
     // A second extraction must produce the same names.
     assert_eq!(extract(&folder.join("out"), &[text(&file)]).0.stdout, run.stdout);
@@ -143,13 +136,13 @@ fn terminals_are_not_sent_commands() {
 #[test]
 fn damage_hides_nothing_else() {
     let folder = scratch::folder("ls-damage");
-    let bundle = corpus_bytes("compressed/v3_zstd.ccob");
+    let bundle = corpus_file("compressed/v3_zstd.ccob");
     // Replace the stream, except for the frame header.
     let damaged = with(&bundle, 32 + 20, &vec![0x55; bundle.len() - 52]);
     scratch::write(folder.join("damaged.ccob"), [&bundle[..], &damaged, &bundle].concat());
     // A truncated member is between two complete ones.
-    let good = corpus_bytes("image/saxpy.gfx90a.hsaco");
-    let bad = corpus_bytes("malformed/oob_first.bc");
+    let good = corpus_file("image/saxpy.gfx90a.hsaco");
+    let bad = corpus_file("malformed/oob_first.bc");
     let members = [("a.o", &good[..]), ("b.bc", &bad), ("c.o", &good)];
     scratch::write(folder.join("lib.a"), archive(&members));
     let lines = "ls damaged.ccob\nextract damaged.ccob -o out\nls lib.a";
@@ -161,7 +154,7 @@ fn damage_hides_nothing_else() {
 #[test]
 fn large_claims_cost_nothing() {
     let folder = scratch::folder("ls-claims");
-    let bundle = corpus_bytes("compressed/v3_zstd.ccob");
+    let bundle = corpus_file("compressed/v3_zstd.ccob");
     let image = some_bytes(1, 3000);
     let mut builder = OffloadBinaryBuilder::new();
     builder.image(StatedKind::OBJECT, OffloadKind::HIP, 3000).string("arch", "gfx906");

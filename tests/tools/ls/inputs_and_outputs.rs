@@ -2,7 +2,7 @@
 
 use super::extracted;
 use super::hostile::everything_in;
-use crate::{assert_ends, assert_fails, assert_transcript, corpus_path, offload, text};
+use crate::{assert_ends, assert_fails, assert_transcript, offload, text};
 use offload_tests::data::corpus_files;
 use offload_tests::own::run;
 use offload_tests::prelude::*;

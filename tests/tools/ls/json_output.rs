@@ -1,7 +1,7 @@
 //! Tests of the output of `cargo offload ls --json`: its fields, and the hashes of images.
 
 use super::{checked_in, extracted, images_of};
-use crate::{corpus_bytes, list, number, string};
+use crate::{list, number, string};
 use offload_tests::prelude::*;
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ fn json_has_these_fields() {
         let file = string(&document["file"]);
         let keys: Vec<&String> = document.as_object().expect("an object").keys().collect();
         assert_eq!(keys.len(), 3, "{keys:?}");
-        assert_eq!(number(&document["size"]), corpus_bytes(file).len() as u64);
+        assert_eq!(number(&document["size"]), corpus_file(file).len() as u64);
         let mut last = 0;
         for image in document["images"].as_array().expect("an array") {
             let fields = image.as_object().expect("an object");
@@ -55,7 +55,7 @@ fn sha256_is_that_of_the_bytes() {
     let folder = scratch::folder("ls-sha256");
     let mut hashes = Vec::new();
     for (file, records) in checked_in() {
-        let bytes = corpus_bytes(&file);
+        let bytes = corpus_file(&file);
         // The extracted files, in the order of the readable images.
         let all = extracted(&folder.join("out"), &[&file, "--empty"]);
         let mut readable = images_of(&records);

@@ -11,7 +11,7 @@ mod inputs_and_outputs;
 mod json_output;
 mod terminal;
 
-use crate::{corpus_path, json, list, string, text};
+use crate::{json, list, string, text};
 use offload_tests::data::{corpus_files, corpus_folders};
 use offload_tests::own::{Ran, run};
 use offload_tests::prelude::*;

@@ -3,7 +3,7 @@
 
 use crate::containers::code_object;
 use crate::inside::made::{Entry, zip};
-use crate::{assert_fails, corpus_bytes, json, list, offload};
+use crate::{assert_fails, json, list, offload};
 use offload_format::target::amdgpu;
 use offload_tests::prelude::*;
 
@@ -87,13 +87,13 @@ fn files_that_every_gpu_needs() {
         assert!(!ran.stderr.contains("note: "), "{ran:?}");
         ran.stderr.lines().filter(|line| line.contains("no image for")).count()
     };
-    let cubin = corpus_bytes("image/saxpy.sm_90.cubin");
+    let cubin = corpus_file("image/saxpy.sm_90.cubin");
     let [generic, gfx942, gfx1100] = ["gfx9-4-generic", "gfx942", "gfx1100"].map(code_object);
     assert_eq!(missing(&[("a.co", generic.clone()), ("b.co", gfx942.clone())], "gfx942"), 0);
     assert_eq!(missing(&[("a.co", generic), ("b.co", gfx942.clone())], "gfx950"), 1);
     assert_eq!(missing(&[("a.co", gfx942.clone()), ("b.co", gfx942.clone())], "gfx950"), 2);
     assert_eq!(missing(&[("a.co", gfx942), ("sm_90.cubin", cubin)], "gfx942,sm_90"), 0);
-    let program = corpus_bytes("fat_file/hip_nordc.o");
+    let program = corpus_file("fat_file/hip_nordc.o");
     assert_eq!(missing(&[("a.so", program), ("b.co", gfx1100)], "gfx1100"), 1);
 }
 

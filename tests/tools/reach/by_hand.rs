@@ -33,13 +33,7 @@ fn by_hand() -> (Vec<&'static str>, Vec<RowByHand>) {
 fn gpus_get_what_the_table_by_hand_says() {
     let (images, gpus) = by_hand();
     assert_eq!((images.len(), gpus.len()), (12, 40));
-    let texts: Vec<String> = images.iter().map(|image| ptx_for(image)).collect();
-    let all: Vec<_> =
-        images.iter().zip(&texts).map(|(image, text)| image_for(image, text)).collect();
-    let all: Vec<_> = all
-        .iter()
-        .map(|(kind, owner, strings, bytes)| (*kind, *owner, &strings[..], *bytes))
-        .collect();
+    let all: Vec<_> = images.iter().map(|image| image_for(image, image)).collect();
     let folder = scratch::folder("offload-reach-by-hand");
     scratch::write(folder.join("all.bin"), binary(Version::V2, &all));
     let names: Vec<&str> = gpus.iter().map(|(name, ..)| *name).collect();
@@ -83,28 +77,22 @@ fn gpus_get_what_the_table_by_hand_says() {
     }
 }
 
-/// Returns PTX without kernels for a target.
-pub fn ptx_for(target: &str) -> String {
-    format!(".version 9.0\n.target {}\n.address_size 64\n", target.replace("compute", "sm"))
-}
-
-/// The strings of an image.
-pub type Strings<'a> = Vec<(&'a str, &'a str)>;
-
-/// Returns the parts of an image for a target.
+/// Returns an image for a target, without kernels. The image has a module if its name is not empty.
 pub fn image_for<'a>(
+    module: &'a str,
     target: &'a str,
-    text: &'a str,
-) -> (StatedKind, OffloadKind, Strings<'a>, &'a [u8]) {
-    let strings = vec![("arch", target), ("module", target)];
-    match target {
-        _ if target.starts_with("compute") => {
-            (StatedKind::PTX, OffloadKind::CUDA, strings, text.as_bytes())
+) -> (StatedKind, OffloadKind, Vec<(&'a str, &'a str)>, String) {
+    let mut strings = vec![("arch", target), ("module", module)];
+    strings.retain(|(_, value)| !value.is_empty());
+    let code = "machine code".to_owned();
+    match &target[..2] {
+        "co" => {
+            let target = target.replace("compute", "sm");
+            let text = format!(".version 9.0\n.target {target}\n.address_size 64\n");
+            (StatedKind::PTX, OffloadKind::CUDA, strings, text)
         }
-        _ if target.starts_with("sm") => {
-            (StatedKind::CUBIN, OffloadKind::CUDA, strings, b"machine code")
-        }
-        _ => (StatedKind::OBJECT, OffloadKind::HIP, strings, b"machine code"),
+        "sm" => (StatedKind::CUBIN, OffloadKind::CUDA, strings, code),
+        _ => (StatedKind::OBJECT, OffloadKind::HIP, strings, code),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests of NVIDIA's relocatable device code. The driver runs the linked machine code, or links the
 //! parts when it loads the program. nvJitLink links in the same way.
 
+use crate::agreement::ask;
 use crate::{json, list, offload};
 use offload_tests::jit_link::JitLink;
 use offload_tests::prelude::*;
@@ -70,21 +71,9 @@ fn fatbins(folder: &Path, section: &str) -> Vec<Vec<u8>> {
 /// Returns, for each GPU, whether the file serves it. `reach`, `select` and `verify` must agree.
 fn served(folder: &Path, file: &str) -> Vec<bool> {
     let is_served = |gpu: &&str| {
-        let lines = [
-            format!("reach {file} --require {gpu}"),
-            format!("select {file} --device {gpu} --json"),
-            format!("verify {file} --for {gpu}"),
-        ];
-        let [reach, select, verify] = lines.map(|line| offload(folder, &line));
-        assert_eq!(reach.code, verify.code, "{reach:?} {verify:?}");
-        let document = json(&select);
-        let modules = document["modules"].as_array();
-        let all = match modules {
-            Some(modules) => modules.iter().all(|module| !module["image"].is_null()),
-            None => !document.is_null(),
-        };
-        assert_eq!(reach.code == 0, all, "{reach:?} {select:?}");
-        reach.code == 0
+        let (is_served, _) = ask(&folder.join(file), gpu, "");
+        assert_eq!(offload(folder, &format!("verify {file} --for {gpu}")).code == 0, is_served);
+        is_served
     };
     GPUS.iter().map(is_served).collect()
 }

@@ -7,7 +7,7 @@ mod packages;
 
 use crate::containers::binary;
 use crate::inside::made::{Entry, zip};
-use crate::{assert_transcript, corpus_bytes, corpus_path, json, list, offload, string};
+use crate::{assert_transcript, json, list, offload, string};
 use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_format::target::NvidiaArch;
 use offload_format::target::amdgpu::{self, PROCESSORS};
@@ -44,7 +44,7 @@ fn each_processor_is_served_by_its_code() {
     let folder = scratch::folder("offload-reach-processors");
     let file = folder.join("k.hsaco");
     let write = |number: u8, flags: u32| {
-        let mut data = corpus_bytes("image/v3.hsaco");
+        let mut data = corpus_file("image/v3.hsaco");
         data[8] = 4;
         data[48..52].copy_from_slice(&(u32::from(number) | flags).to_le_bytes());
         scratch::write(&file, data);
@@ -78,7 +78,7 @@ fn each_processor_is_served_by_its_code() {
 fn an_archive_serves_what_its_files_serve() {
     let folder = scratch::folder("offload-reach-archives");
     let text = Entry::new(b"a.txt", b"text");
-    let image = Entry::new(b"image.cubin", &corpus_bytes("image/saxpy.sm_90.cubin"));
+    let image = Entry::new(b"image.cubin", &corpus_file("image/saxpy.sm_90.cubin"));
     for (name, entries, code) in
         [("none.zip", vec![text.clone()], 1), ("one.zip", vec![text, image], 0)]
     {
@@ -121,14 +121,10 @@ fn ptx_that_no_driver_has_compiled() {
     };
     let right = text(80, "shfl.sync.bfly.b32 %r1, %r2, 1, 31, -1;");
     let wrong = text(90, "shfl.bfly.b32 %r1, %r2, 1, 31;");
-    let images = [("right", "compute_80", &right), ("wrong", "compute_90", &wrong)].map(
-        |(name, arch, text)| {
-            let strings = [("arch", arch), ("module", name)];
-            (StatedKind::PTX, OffloadKind::CUDA, strings, text.as_bytes())
-        },
-    );
-    let images: Vec<_> =
-        images.iter().map(|(kind, owner, all, bytes)| (*kind, *owner, &all[..], *bytes)).collect();
+    let images = [("right", "compute_80", right), ("wrong", "compute_90", wrong)];
+    let images = images.map(|(name, arch, text)| {
+        (StatedKind::PTX, OffloadKind::CUDA, [("arch", arch), ("module", name)], text)
+    });
     let folder = scratch::folder("offload-reach-compile");
     scratch::write(folder.join("right.bin"), binary(Version::V2, &images[..1]));
     scratch::write(folder.join("both.bin"), binary(Version::V2, &images));

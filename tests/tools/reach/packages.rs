@@ -2,15 +2,12 @@
 //! simulated machines. They must install a package exactly on the machines whose GPU gets an image
 //! of each module.
 
-use super::by_hand::{Strings, image_for, ptx_for};
+use super::by_hand::image_for;
 use crate::containers::{binary, with};
 use crate::faults::thin_archive;
 use crate::inside::made::{Entry, zip};
 use crate::kernel_packs::patched;
-use crate::{
-    assert_fails, assert_prints, assert_transcript, corpus_bytes, corpus_path, json, list, offload,
-    string,
-};
+use crate::{assert_fails, assert_prints, assert_transcript, json, list, offload, string};
 use offload_format::image::CubinHeader;
 use offload_format::offload_binary::{OffloadKind, StatedKind, Version};
 use offload_format::target::NvidiaArch;
@@ -44,8 +41,8 @@ fn nothing_follows() {
     write(&folder, "newer.bin", &[("", "sm_130")]);
     write(&folder, "intel.bin", &[("", "spirv64")]);
     scratch::write(folder.join("text"), "no device code");
-    scratch::write(folder.join("library.bc"), corpus_bytes("fat_file/llvm_offloading.bc"));
-    scratch::write(folder.join("bitcode.o"), corpus_bytes("fat_file/hip_rdc_newdriver.o"));
+    scratch::write(folder.join("library.bc"), corpus_file("fat_file/llvm_offloading.bc"));
+    scratch::write(folder.join("bitcode.o"), corpus_file("fat_file/hip_rdc_newdriver.o"));
     for (files, reason) in [
         ("modules.bin", "no NVIDIA GPU has an image in all 2 modules of modules.bin"),
         (
@@ -97,7 +94,7 @@ fn modules_that_no_driver_loads() {
     let strings =
         |module| [("module", module), ("arch", "lto_80"), ("triple", "nvptx64-nvidia-cuda")];
     let (lto, code) = (strings("lto"), [("module", "code"), ("arch", "sm_80")]);
-    let cubin = corpus_bytes("image/cuda12.sm_80.cubin");
+    let cubin = corpus_file("image/cuda12.sm_80.cubin");
     let images: [(_, _, &[_], &[u8]); 2] = [
         (StatedKind::NONE, OffloadKind::CUDA, &lto, b"lto"),
         (StatedKind::CUBIN, OffloadKind::CUDA, &code, &cubin),
@@ -110,7 +107,7 @@ fn modules_that_no_driver_loads() {
     assert_eq!(ran.stderr, warning);
     assert_eq!(offload(&folder, "reach file.bin --require sm_80").code, 0);
     // `reach` cannot see the contents of a fatbin in an offload binary.
-    let fatbin = corpus_bytes("nv_fatbin/group.fatbin");
+    let fatbin = corpus_file("nv_fatbin/group.fatbin");
     let strings = [("triple", "nvptx64-nvidia-cuda")];
     let images: [(_, _, &[_], &[u8]); 1] =
         [(StatedKind::FATBINARY, OffloadKind::CUDA, &strings, &fatbin)];
@@ -153,7 +150,7 @@ fn kernel_packs_in_wheels() {
     let folder = scratch::folder("offload-packages-kernel-packs");
     let [gfx906, gfx1100] = ["gfx906", "gfx1100"].map(|it| format!("kpack/demo_{it}.kpack"));
     let files = |files: &[(&str, &str)]| -> Vec<Entry> {
-        let entry = |(name, file): &(&str, &str)| Entry::new(name.as_bytes(), &corpus_bytes(file));
+        let entry = |(name, file): &(&str, &str)| Entry::new(name.as_bytes(), &corpus_file(file));
         files.iter().map(entry).collect()
     };
     let library = ("a/lib/libk.so", "kpack/libk.so");
@@ -203,8 +200,8 @@ fn kernel_packs_in_wheels() {
     let entries = [Entry::new(b"a/lib/libk.so", &renamed), files(&[packs[0]]).remove(0)];
     scratch::write(folder.join("renamed.whl"), zip(&entries));
     scratch::write(folder.join("libz.so"), renamed);
-    scratch::write(folder.join("b.hipfb"), corpus_bytes("bundle/hip_dev.hipfb"));
-    scratch::write(folder.join("demo_gfx906.kpack"), corpus_bytes(&gfx906));
+    scratch::write(folder.join("b.hipfb"), corpus_file("bundle/hip_dev.hipfb"));
+    scratch::write(folder.join("demo_gfx906.kpack"), corpus_file(&gfx906));
     for (file, name) in [("libz.so", "libz.so"), ("renamed.whl", "renamed.whl: a/lib/libk.so")] {
         let ran = offload(&folder, &format!("reach b.hipfb {file} --for conda"));
         assert_fails(&ran, &[&format!("because these files cannot be read: {name}\n")]);
@@ -232,18 +229,18 @@ fn files_that_cannot_be_read() {
     let folder = scratch::folder("offload-packages-unread");
     write(&folder, "file.bin", &[("", "sm_80"), ("", "gfx90a")]);
     for name in ["damaged/libk.so", "missing/libk.so"] {
-        scratch::write(folder.join(name), corpus_bytes("kpack/libk.so"));
+        scratch::write(folder.join(name), corpus_file("kpack/libk.so"));
     }
     // Bytes 72 to 75 are the magic of the first compressed stream.
-    let pack = with(&corpus_bytes("kpack/demo_gfx906.kpack"), 72, &[0x55; 4]);
+    let pack = with(&corpus_file("kpack/demo_gfx906.kpack"), 72, &[0x55; 4]);
     scratch::write(folder.join("damaged/demo_gfx906.kpack"), pack);
-    scratch::write(folder.join("long.bc"), corpus_bytes("malformed/idlen_long.bc"));
+    scratch::write(folder.join("long.bc"), corpus_file("malformed/idlen_long.bc"));
     scratch::write(folder.join("thin.a"), thin_archive("a.o"));
     scratch::write(folder.join("file.7z"), b"7z\xbc\xaf\x27\x1c and more");
     let damaged = Entry { checksum: 0, ..Entry::new(b"lib/b.cubin", b"text") };
-    let malformed = Entry::new(b"lib/c.bc", &corpus_bytes("malformed/idlen_long.bc"));
+    let malformed = Entry::new(b"lib/c.bc", &corpus_file("malformed/idlen_long.bc"));
     for (name, entry) in [("damaged.whl", damaged), ("malformed.whl", malformed)] {
-        let image = Entry::new(b"a.cubin", &corpus_bytes("image/saxpy.sm_90.cubin"));
+        let image = Entry::new(b"a.cubin", &corpus_file("image/saxpy.sm_90.cubin"));
         scratch::write(folder.join(name), zip(&[image, entry]));
     }
     for (file, named) in [
@@ -473,7 +470,7 @@ fn drivers_for_the_toolkit_of_machine_code() {
 #[test]
 fn toolkits_that_are_no_versions() {
     let folder = scratch::folder("offload-packages-no-toolkit");
-    let cubin = corpus_bytes("image/cuda12.sm_80.cubin");
+    let cubin = corpus_file("image/cuda12.sm_80.cubin");
     for version in [[0xff; 4], [1, 0, 0, 0]] {
         scratch::write(folder.join("file.cubin"), with(&cubin, 20, &version));
         assert_prints(&offload(&folder, "reach file.cubin --for conda"), &["- __cuda >=11.0\n"]);
@@ -487,25 +484,7 @@ fn device(capability: &str) -> String {
 
 /// Writes an offload binary with an image for each target.
 fn write(folder: &Path, name: &str, targets: &[(&str, &str)]) {
-    let texts: Vec<String> = targets.iter().map(|(_, target)| ptx_for(target)).collect();
-    let images: Vec<_> = targets
-        .iter()
-        .zip(&texts)
-        .map(|((module, target), text)| {
-            let (kind, owner, mut strings, bytes) = image_for(target, text);
-            strings.retain(|(key, _)| *key != "module");
-            if !module.is_empty() {
-                strings.push(("module", module));
-            }
-            (kind, owner, strings, bytes)
-        })
-        .collect();
-    let images: Vec<_> = images
-        .iter()
-        .map(|(kind, owner, strings, bytes): &(StatedKind, OffloadKind, Strings<'_>, &[u8])| {
-            (*kind, *owner, &strings[..], *bytes)
-        })
-        .collect();
+    let images: Vec<_> = targets.iter().map(|(module, target)| image_for(module, target)).collect();
     scratch::write(folder.join(name), binary(Version::V2, &images));
 }
 

@@ -1,7 +1,7 @@
 //! Compares the sizes of kernels and sections with those that `llvm-readelf` prints.
 
 use super::{check_sums, list, number, sizes};
-use crate::{corpus_path, string};
+use crate::string;
 use offload_tests::judges::{functions, section_rows};
 use offload_tests::prelude::*;
 use serde_json::Value;

@@ -8,7 +8,7 @@ mod beside_readelf;
 mod page;
 
 use crate::containers::shared_bundle;
-use crate::{assert_transcript, corpus_path, list, number, string};
+use crate::{assert_transcript, list, number, string};
 use offload_tests::data::{corpus_files, corpus_folders};
 use offload_tests::own::{Ran, in_terminal, run};
 use offload_tests::prelude::*;

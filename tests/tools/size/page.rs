@@ -138,12 +138,10 @@ fn names_stay_text() {
     let folder = scratch::folder("size-names");
     let long = "x".repeat(10_000);
     let names: Vec<&str> = BAD_NAMES.into_iter().chain([long.as_str()]).collect();
-    let strings = |name| [("triple", name), ("arch", name), ("module", name)];
-    let strings: Vec<_> = names.iter().copied().map(strings).collect();
-    let payloads: Vec<Vec<u8>> = (0..names.len()).map(|number| some_bytes(number, 64)).collect();
-    let images = strings.iter().zip(&payloads);
-    let image = |(strings, bytes)| (StatedKind::OBJECT, OffloadKind::HIP, strings, bytes);
-    let images = images.map(|(strings, bytes)| image((&strings[..], &bytes[..])));
+    let images = names.iter().enumerate().map(|(number, name)| {
+        let strings = ["triple", "arch", "module"].map(|key| (key, *name));
+        (StatedKind::OBJECT, OffloadKind::HIP, strings, some_bytes(number, 64))
+    });
     // The file itself also has such a name.
     let file = folder.join("<b>&\"'\u{202e}.bin");
     scratch::write(&file, binary(Version::V2, &images.collect::<Vec<_>>()));

@@ -2,7 +2,7 @@
 //! assemble the files by hand, because no registry has DPC++. An independent reader in Python lists
 //! the same images.
 
-use crate::{assert_ends, assert_prints, corpus_bytes, json, list, offload, string};
+use crate::{assert_ends, assert_prints, json, list, offload, string};
 use offload_format::compression::{Method, compress};
 use offload_tests::prelude::*;
 
@@ -43,11 +43,11 @@ fn images() -> Vec<(&'static str, Vec<u8>)> {
         ("spir64", spirv("second")),
         ("spir64", compress(Method::Zstd, None, &spirv("packed")).unwrap()),
         ("spir64_gen", zebin()),
-        ("spir64_x86_64", corpus_bytes("fat_file/hip_nordc.o")),
-        ("nvptx64", corpus_bytes("image/saxpy.sm_90.cubin")),
-        ("nvptx64", corpus_bytes("nv_fatbin/group.fatbin")),
-        ("amdgcn", corpus_bytes("image/saxpy.gfx90a.hsaco")),
-        ("amdgcn", corpus_bytes("bundle/hipv4_4096.hipfb")),
+        ("spir64_x86_64", corpus_file("fat_file/hip_nordc.o")),
+        ("nvptx64", corpus_file("image/saxpy.sm_90.cubin")),
+        ("nvptx64", corpus_file("nv_fatbin/group.fatbin")),
+        ("amdgcn", corpus_file("image/saxpy.gfx90a.hsaco")),
+        ("amdgcn", corpus_file("bundle/hipv4_4096.hipfb")),
     ]
 }
 
@@ -212,8 +212,7 @@ fn commands_know_tables() {
     assert_eq!(rows, sorted);
 
     assert_eq!(offload(&folder, "extract -o x program").code, 0);
-    let mut extracted: Vec<Vec<u8>> =
-        fs::read_dir(folder.join("x")).unwrap().map(|file| read(file.unwrap().path())).collect();
+    let mut extracted: Vec<Vec<u8>> = scratch::contents(&folder.join("x")).into_values().collect();
     extracted.sort();
     for (_, image) in images.iter().filter(|(_, image)| table_size(image) == image.len()).take(6) {
         let is_container = image.starts_with(b"\x50\xed");
@@ -231,7 +230,7 @@ fn commands_know_tables() {
 /// from all of them.
 #[test(needs(&[Tool::Llvm22, Tool::Gcc, Tool::Python]))]
 fn alternatives_are_one_module() {
-    let cubin = corpus_bytes("image/saxpy.sm_90.cubin");
+    let cubin = corpus_file("image/saxpy.sm_90.cubin");
     let images = [("spir64", spirv("saxpy")), ("spir64", spirv("other")), ("nvptx64", cubin)];
     let folder = program("alternatives", &images);
     let record = json(&offload(&folder, "reach --json --require sm_90,spirv64 program"));
@@ -322,7 +321,7 @@ fn objects() {
 #[test(needs(&[Tool::Llvm22, Tool::Python]))]
 fn joined_objects() {
     let folder = scratch::folder("sycl-joined");
-    let bitcode = corpus_bytes("bundle/nohost.bc");
+    let bitcode = corpus_file("bundle/nohost.bc");
     for (images, has_sizes, expected) in [
         ([spirv("one"), spirv("second")], true, 2),
         ([spirv("one"), spirv("second")], false, 2),

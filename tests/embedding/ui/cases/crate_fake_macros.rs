@@ -6,7 +6,7 @@ mod fake {
     pub mod __expansion {
         pub use offload_gpu::__expansion::{ImageRecord, Limits, ModuleRecord, Origin, PackImageKind, linked};
 
-        pub struct Entry<const NAME: usize>([u64; 4], [u8; NAME]);
+        pub struct LinkedPack(&'static str, &'static [u8]);
     }
 }
 

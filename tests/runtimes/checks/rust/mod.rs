@@ -1,6 +1,7 @@
 //! Tests of `cargo offload test` on kernels in Rust: each planted mistake must be found at its
 //! line, and the right kernels must cause no finding.
 
+use super::offload_test;
 use offload_tests::prelude::*;
 
 const KERNELS: &str = include_str!("kernels.rs");
@@ -47,33 +48,22 @@ fn by_clang() {
 
 fn finds_what_is_planted(name: &str, compiler: &Path) {
     let name = format!("check-rust-{name}");
-    let scenario = Scenario::empty(&name);
-    let manifest = |name: &str, rest: &str| {
-        format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n{rest}")
-    };
-    let own =
-        "[dependencies]\noffload-gpu = \"0.1\"\n\n[build-dependencies]\noffload-build = \"0.1\"\n";
-    let of_kernels = format!(
-        "[dependencies]\noffload-kernel = {{ path = {:?} }}\n\n[workspace]\n\n\
+    let scenario = Scenario::without_sources(&name);
+    let manifest = format!(
+        "[package]\nname = \"kernels\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+         [dependencies]\noffload-kernel = {{ path = {:?} }}\n\n[workspace]\n\n\
          [profile.release]\ndebug-assertions = true\noverflow-checks = false\n",
         scratch::workspace().join("offload-kernel")
     );
     scenario
-        .write("Cargo.toml", manifest(&name, own))
         .write("src/lib.rs", include_str!("lib.rs"))
-        .write("kernels/Cargo.toml", manifest("kernels", &of_kernels))
+        .write("kernels/Cargo.toml", manifest)
         .write("kernels/src/lib.rs", KERNELS)
         // Despite this flag, checked images must have assertions and overflow checks.
-        .pack("kernels", r#".rust_crate("kernels").arch("cpu").flag("-Cdebug-assertions=off")"#)
-        .patched();
+        .pack("kernels", r#".rust_crate("kernels").arch("cpu").flag("-Cdebug-assertions=off")"#);
     let ends = |check: &str, tests: &[&str], status: i32| {
-        let run = scenario.cargo(&["offload", "test", "--check"]).args(check.split(' '));
-        let run = run
-            .args(["--lib", "--", "--exact"])
-            .args(tests)
-            .path([own::folder()])
-            .env("CXX", compiler);
-        let printed = run.without(&["OFFLOAD_DEVICE", "CUDA_VISIBLE_DEVICES"]).ends();
+        let run = offload_test(&scenario, &format!("--check {check} --lib -- --exact"));
+        let printed = run.args(tests).env("CXX", compiler).ends();
         assert_eq!(printed.status.code(), Some(status), "{check} {tests:?}\n{printed}");
         printed.stdout
     };

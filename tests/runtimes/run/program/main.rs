@@ -17,7 +17,7 @@ macro_rules! packs {
 }
 packs! {
     kernels: "math", one: "one", two: "two", modules: "modules", for_gpus: "for_gpus",
-    traced: "traced", some_empty: "some_empty",
+    traced: "traced", some_empty: "some_empty", compressed: "compressed",
     stacks: "stacks", divided: "divided", deep: "deep", small: "small",
 }
 mod by_path {
@@ -60,6 +60,7 @@ fn main() -> ExitCode {
         "in-turn" => in_turn(),
         "modules" => several_modules(),
         "empty-modules" => empty_modules(),
+        "compressed" => compressed(),
         "lacking" => lacking(),
         "by-path" => by_path(),
         "debug" => debug(),
@@ -361,6 +362,21 @@ fn empty_modules() -> Result {
         println!("{}", error.ok_or("a module without images has a kernel")?);
     }
     println!("{:?}", some_empty::full::named("weigh").map(|kernel| kernel.kernel()));
+    Ok(())
+}
+
+/// Requests one module of a compressed pack from 8 threads, and launches its kernel.
+fn compressed() -> Result {
+    let device = Device::best_for(&compressed::PACK)?;
+    let mut y = device.zeros::<i32>(1)?;
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| compressed::PACK.module("second").on(&device).unwrap());
+        }
+    });
+    // SAFETY: the kernel writes one element.
+    unsafe { compressed::second::other(&mut y).launch(&device, 1, 1)? };
+    println!("{}: {:?}", device.name(), y.to_vec()?);
     Ok(())
 }
 

@@ -1,15 +1,16 @@
 //! Containers that tests write: offload binaries, bundles and archives, some of which our own
 //! writers refuse.
 
-use crate::corpus_bytes;
+use crate::bytes::patched;
+use crate::data::corpus_file;
 use offload_format::archive::ArchiveBuilder;
 use offload_format::bundle::{BundleBuilder, MAGIC};
 use offload_format::offload_binary::{
     MAGIC as OFFLOAD_BINARY_MAGIC, OffloadBinaryBuilder, OffloadKind, StatedKind, Version,
 };
 use offload_format::target::amdgpu;
-use offload_tests::bytes::patched;
 
+/// An image of an offload binary: its kinds, its strings and its bytes.
 pub type Image<'a> = (StatedKind, OffloadKind, &'a [(&'a str, &'a str)], &'a [u8]);
 
 /// Returns a version 6 code object for a target ID.
@@ -31,7 +32,7 @@ pub fn code_object(target: &str) -> Vec<u8> {
     if target.contains("-generic") {
         flags |= 1 << 24;
     }
-    let mut data = corpus_bytes("image/v3.hsaco");
+    let mut data = corpus_file("image/v3.hsaco");
     data[8] = 4;
     data[48..52].copy_from_slice(&flags.to_le_bytes());
     data
@@ -39,15 +40,18 @@ pub fn code_object(target: &str) -> Vec<u8> {
 
 /// Returns offload binaries with these images. Version 1 needs one binary per image. In later
 /// versions, one binary contains all images.
-pub fn binary(version: Version, images: &[Image<'_>]) -> Vec<u8> {
+pub fn binary<'a>(
+    version: Version,
+    images: &[(StatedKind, OffloadKind, impl AsRef<[(&'a str, &'a str)]>, impl AsRef<[u8]>)],
+) -> Vec<u8> {
     let mut builder = OffloadBinaryBuilder::new();
     for (image_kind, offload_kind, strings, bytes) in images {
-        let image = builder.image(*image_kind, *offload_kind, bytes.len() as u64);
-        for (key, value) in *strings {
+        let image = builder.image(*image_kind, *offload_kind, bytes.as_ref().len() as u64);
+        for (key, value) in strings.as_ref() {
             image.string(key, value);
         }
     }
-    let bytes: Vec<&[u8]> = images.iter().map(|image| image.3).collect();
+    let bytes: Vec<&[u8]> = images.iter().map(|image| image.3.as_ref()).collect();
     builder.layout(version).to_vec(&bytes)
 }
 
@@ -97,6 +101,7 @@ pub fn shared_binary(count: u64, bytes: &[u8]) -> Vec<u8> {
     binary
 }
 
+/// Returns an archive with these members.
 pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = ArchiveBuilder::new();
     for (name, bytes) in members {

@@ -1,7 +1,7 @@
-/* The code with which all functions of the stand-in for NVIDIA's driver begin. It permits one call at a time, returns the
- * errors that a test requests, and checks the rules for every call. cuda_driver.c lists the environment variables. */
-#ifndef CUDA_CALLS_H
-#define CUDA_CALLS_H
+/* The code with which all functions of stand-ins for drivers begin. It permits one call at a time, returns the errors that
+ * a test requests, and checks the rules for every call. The stand-ins list the environment variables. */
+#ifndef CALLS_H
+#define CALLS_H
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,9 +9,8 @@
 #include <unistd.h>
 
 #include "log.h"
-#include "running.h"
 
-/* Names, types and numbers from cuda.h. */
+/* Names, types and numbers from cuda.h. HIP uses the same numbers. */
 typedef int CUresult;
 enum {
   CUDA_SUCCESS = 0,
@@ -33,30 +32,6 @@ enum {
   CUDA_ERROR_UNKNOWN = 999,
 };
 
-static const struct {
-  CUresult code;
-  const char *name, *text;
-} errors[] = {
-    {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
-    {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
-    {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
-    {CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
-    {CUDA_ERROR_DEINITIALIZED, "CUDA_ERROR_DEINITIALIZED", "driver shutting down"},
-    {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
-    {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
-    {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
-    {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
-    {CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},
-    {CUDA_ERROR_INVALID_PTX, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
-    {CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
-     "the provided PTX was compiled with an unsupported toolchain."},
-    {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
-    {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
-    {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
-    {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
-    {CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"},
-};
-
 /* `return MISUSE(code, "format", ...)` */
 #define MISUSE(code, ...) (log_line("misuse: " __VA_ARGS__), (code))
 
@@ -72,9 +47,6 @@ static void leave(int *entered) {
   if (*entered)
     pthread_mutex_unlock(&calls);
 }
-
-/* The error of a kernel. All later calls in this process return it. */
-static CUresult failed_kernel;
 
 /* The error code that FAKE_ERROR or FAKE_FAIL_CALL requests from this function, or 0. */
 static CUresult asked_for(const char *function) {

@@ -1,3 +1,0 @@
-//! Links the published crate, as its users do.
-
-pub use dfdx;
