@@ -178,20 +178,27 @@ fn parameter(input: ParseStream, number: usize) -> Result<DeclaredParameter> {
 
 /// Reads a type: all tokens up to a comma that is not between `<` and `>`.
 pub(crate) fn type_of(input: ParseStream) -> Result<TokenStream> {
-    let (mut ty, mut depth, mut is_arrow) = (TokenStream::new(), 0_u32, false);
-    while !input.is_empty() && (depth > 0 || !input.peek(Token![,])) {
-        let token: TokenTree = input.parse()?;
-        if let TokenTree::Punct(punct) = &token {
-            match punct.as_char() {
-                '<' => depth += 1,
-                '>' if !is_arrow => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            is_arrow = punct.as_char() == '-';
+    tokens_until(input, |input| input.peek(Token![,]))
+}
+
+/// Reads all tokens up to the end, which is not between `<` and `>`, or to the end of the input.
+pub(crate) fn tokens_until(
+    input: ParseStream,
+    is_end: fn(ParseStream) -> bool,
+) -> Result<TokenStream> {
+    let (mut tokens, mut depth) = (TokenStream::new(), 0_u32);
+    while !input.is_empty() && (depth > 0 || !is_end(input)) {
+        if input.peek(Token![->]) {
+            // The first of the two tokens; the second closes nothing.
+            tokens.extend([input.parse::<TokenTree>()?]);
+        } else if input.peek(Token![<]) {
+            depth += 1;
+        } else if input.peek(Token![>]) {
+            depth = depth.saturating_sub(1);
         }
-        ty.extend([token]);
+        tokens.extend([input.parse::<TokenTree>()?]);
     }
-    Ok(ty)
+    Ok(tokens)
 }
 
 /// Returns the tokens with the location of this span, so that compiler messages point there. Names

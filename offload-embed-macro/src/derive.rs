@@ -1,6 +1,6 @@
 //! `#[derive(Parameter)]`: the layout of a struct or an enum that kernels take by value.
 
-use crate::declaration::type_of;
+use crate::declaration::{tokens_until, type_of};
 use proc_macro2::{Ident, Literal, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
@@ -84,6 +84,11 @@ struct Repr {
     is_integer: bool,
 }
 
+/// Whether a generic parameter ends here.
+fn ends(input: ParseStream) -> bool {
+    input.peek(Token![,]) || input.peek(Token![>])
+}
+
 /// Reads the parameters of a generic type, without their defaults.
 fn parameters(input: ParseStream) -> Result<Vec<(Ident, TokenStream)>> {
     let mut parameters = Vec::new();
@@ -96,23 +101,12 @@ fn parameters(input: ParseStream) -> Result<Vec<(Ident, TokenStream)>> {
                 "derive(Parameter) accepts only types as generic parameters, as in Pair<T>";
             Error::new(error.span(), message)
         })?;
-        let (mut bounds, mut depth) = (TokenStream::new(), 0_u32);
-        let mut is_bound = input.parse::<Option<Token![:]>>()?.is_some();
-        while depth > 0 || !(input.peek(Token![,]) || input.peek(Token![>])) {
-            is_bound &= depth > 0 || !input.peek(Token![=]);
-            // This `>` closes nothing.
-            if input.parse::<Option<Token![->]>>()?.is_some() {
-                bounds.extend(is_bound.then(|| quote! { -> }));
-                continue;
-            }
-            let token: TokenTree = input.parse()?;
-            match &token {
-                TokenTree::Punct(punct) if punct.as_char() == '<' => depth += 1,
-                TokenTree::Punct(punct) if punct.as_char() == '>' => depth -= 1,
-                _ => {}
-            }
-            bounds.extend(is_bound.then_some(token));
+        let mut bounds = TokenStream::new();
+        if input.parse::<Option<Token![:]>>()?.is_some() {
+            bounds = tokens_until(input, |input| ends(input) || input.peek(Token![=]))?;
         }
+        // The default, with its `=`.
+        tokens_until(input, ends)?;
         if !bounds.is_empty() {
             bounds.extend(quote! { + });
         }
@@ -265,6 +259,7 @@ mod tests {
             ("T: Pod + Into<f32> = f32", "impl<T:Pod+Into<f32>+::offload_gpu::"),
             ("T: Has<Of = u8>", "impl<T:Has<Of=u8>+::offload_gpu::"),
             ("T: Has<fn() -> u8>", "impl<T:Has<fn()->u8>+::offload_gpu::"),
+            ("T: Has<-1>", "impl<T:Has<-1>+::offload_gpu::"),
         ] {
             let text = format!("#[repr(C)] struct Pair<{parameters}> {{ a: T }}");
             assert!(expanded(&text).starts_with(expected), "{}", expanded(&text));

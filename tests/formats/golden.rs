@@ -9,7 +9,7 @@ use offload_format::bundle::EntryId;
 use offload_format::compressed::{self, CompressedBundle, Found};
 use offload_format::device_archive::member_symbols;
 use offload_format::fat_file::{ContainerKind, Content, FileKind, Place, find, wrappers};
-use offload_format::image::{ImageHeader, Kernels};
+use offload_format::image::{ImageHeader, Kernel, Kernels};
 use offload_format::image_table::ImageTable;
 use offload_format::kpack::{Kpack, KpackReference};
 use offload_format::nv_fatbin::{self, Entry, NvFatbin};
@@ -385,11 +385,40 @@ impl Dump {
             ) {
                 dump.result("kernels", Kernels::parse(bytes), |dump, kernels| {
                     for kernel in kernels {
-                        dump.inside(|dump| line!(dump, "{kernel:?}"));
+                        dump.inside(|dump| dump.kernel(kernel));
                     }
                 });
             }
         });
+    }
+
+    fn kernel(&mut self, kernel: Kernel<'_>) {
+        line!(self, "kernel {}", kernel.name);
+        self.depth += 1;
+        let facts = [
+            ("code", kernel.code_size),
+            ("arguments", kernel.arguments_size),
+            ("registers", kernel.registers),
+            ("VGPRs", kernel.vgprs),
+            ("AGPRs", kernel.agprs),
+            ("SGPRs", kernel.sgprs),
+            ("VGPR spills", kernel.vgpr_spills),
+            ("SGPR spills", kernel.sgpr_spills),
+            ("shared memory", kernel.shared_memory),
+            ("private memory", kernel.private_memory),
+            ("wavefront size", kernel.wavefront_size),
+            ("max threads", kernel.max_threads),
+        ];
+        let known = facts.iter().filter_map(|(name, value)| Some(format!("{name} {}", (*value)?)));
+        line!(self, "{}", known.collect::<Vec<_>>().join(", "));
+        if let Some(block) = kernel.required_block {
+            line!(self, "required block {block:?}");
+        }
+        for it in kernel.arguments {
+            let kind = it.value_kind.map(|kind| format!(", {kind}")).unwrap_or_default();
+            line!(self, "argument {}: {} bytes at {}{kind}", it.ordinal, it.size, it.offset);
+        }
+        self.depth -= 1;
     }
 }
 

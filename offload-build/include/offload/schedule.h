@@ -898,14 +898,8 @@ offload_cpu_launch_shared(const unsigned *grid, const unsigned *block, size_t sh
 }
 
 /* Like offload_cpu_launch_shared, for some blocks of the grid: from number `first` to before `end`, counted with x fastest.
- * Several threads of the operating system may share a grid: each calls this with its own blocks. */
-OFFLOAD_CPU_ENTRY void
-offload_cpu_launch_blocks(const unsigned *grid, const unsigned *block, uint64_t first, uint64_t end, size_t shared_size,
-                          void (*thread)(void *), void *context) {
-  offload_cpu::run(grid, block, first, end, shared_size, thread, context);
-}
-
-/* Like offload_cpu_launch_blocks, with settings, such as the order.  Returns the number of findings of a checked build. */
+ * Several threads of the operating system may share a grid: each calls this with its own blocks.  Settings give the order and
+ * more, or are null.  Returns the number of findings of a checked build. */
 OFFLOAD_CPU_ENTRY unsigned
 offload_cpu_launch_with(const unsigned *grid, const unsigned *block, uint64_t first, uint64_t end, size_t shared_size,
                         void (*thread)(void *), void *context, const offload_cpu_settings *settings) {

@@ -8,7 +8,6 @@ use clap::builder::Styles;
 use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
 use offload_format::inventory::Inventory;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsString;
 use std::io::Write;
@@ -85,8 +84,8 @@ pub struct Context {
     pub max_size: u64,
     /// Whether `max_size` comes from the command line.
     pub is_max_size_given: bool,
-    /// The files that could not be read completely, as messages name them.
-    pub unread: RefCell<BTreeSet<String>>,
+    /// The files that could not be read completely, as messages name them. A file may occur again.
+    pub unread: RefCell<Vec<String>>,
 }
 
 /// The maximum number of bytes to decompress at once without `--max-size`. This is more than any
@@ -127,7 +126,7 @@ impl Context {
 
     /// Records that a file could not be read completely.
     pub fn add_unread(&self, file: &str) {
-        self.unread.borrow_mut().insert(file.to_owned());
+        self.unread.borrow_mut().push(file.to_owned());
     }
 }
 

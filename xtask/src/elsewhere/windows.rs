@@ -23,7 +23,7 @@ pub fn run(builds: &Builds<'_>, row: &mut Row) {
 /// Functions that the image of examples/one-source exports: the kernel, and functions that launch
 /// it.
 const EXPORTS: &str = "block_sum offload_cpu_kernel_block_sum offload_cpu_launch \
-    offload_cpu_launch_blocks offload_cpu_launch_shared offload_cpu_launch_with";
+    offload_cpu_launch_shared offload_cpu_launch_with";
 
 fn image(builds: &Builds<'_>) -> Result {
     let program = builds.programs().join("one-source.exe");

@@ -82,6 +82,7 @@ impl Module<'_> {
     /// If a kernel may wait in a function that is not inlined, returns the reason.
     fn wait_outside(&self, kernel: &str) -> Option<String> {
         let (mut names, mut at, mut text) = (Vec::new(), 0, kernel);
+        // The names, in the type of `texts`, because another type costs more than its clarity.
         let mut known = HashMap::new();
         loop {
             if self.is_pointer_to_wait && calls_pointer(text) {

@@ -31,6 +31,7 @@ use gets::{Gets, How, Known};
 use offload_build::doctor::find_ptxas;
 use package::Package;
 use serde::Serialize;
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -114,7 +115,9 @@ fn check_read(context: &Context, what: &str) -> Result<()> {
     if unread.is_empty() {
         return Ok(());
     }
-    let files = unread.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let (mut files, mut known) = (Vec::new(), HashSet::new());
+    files.extend(unread.iter().map(String::as_str).filter(|file| known.insert(*file)));
+    let files = files.join(", ");
     Err(Error::text(format!("{what}, because these files cannot be read: {files}")).advice(
         "see the messages above for the reasons. Leave out files without GPU code. If such files \
          are in an archive, unpack the archive and pass the other files",
