@@ -3,13 +3,19 @@
 use crate::image::Bitcode;
 use crate::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
-use object::endian::LittleEndian;
+use object::elf::{
+    FileHeader32, FileHeader64, SHN_UNDEF, SHT_SYMTAB, STB_LOCAL, STT_FILE, STT_SECTION,
+};
+use object::endian::{Endianness, LittleEndian};
+use object::macho::{MachHeader32, MachHeader64};
 use object::pe::{
     AnonObjectHeaderBigobj, IMAGE_SYM_CLASS_EXTERNAL, IMAGE_SYM_CLASS_WEAK_EXTERNAL,
     IMAGE_SYM_UNDEFINED, IMAGE_WEAK_EXTERN_SEARCH_ALIAS, ImageFileHeader,
 };
+use object::read::FileKind;
 use object::read::coff::{CoffHeader, Symbol};
-use object::read::{File, FileKind, Object, ObjectSymbol, SymbolKind};
+use object::read::elf::{FileHeader, Sym};
+use object::read::macho::{MachHeader, Nlist};
 
 /// Returns the symbols that LLVM 22 lists in an archive's symbol table for a member with these
 /// bytes, in LLVM's order: the defined symbols that other objects can refer to. They come from the
@@ -28,11 +34,12 @@ pub fn member_symbols(data: &[u8]) -> Result<Option<Vec<&[u8]>>> {
     }
     let mut names = Names { names: Vec::new(), budget: data.len().saturating_mul(MAX_SHARING) };
     match FileKind::parse(data) {
+        Ok(FileKind::Elf32) => elf::<FileHeader32<Endianness>>(data, &mut names),
+        Ok(FileKind::Elf64) => elf::<FileHeader64<Endianness>>(data, &mut names),
         Ok(FileKind::Coff) => coff::<ImageFileHeader>(data, &mut names),
         Ok(FileKind::CoffBig) => coff::<AnonObjectHeaderBigobj>(data, &mut names),
-        Ok(FileKind::Elf32 | FileKind::Elf64 | FileKind::MachO32 | FileKind::MachO64) => {
-            elf_or_mach_o(data, &mut names)
-        }
+        Ok(FileKind::MachO32) => mach_o::<MachHeader32<Endianness>>(data, &mut names),
+        Ok(FileKind::MachO64) => mach_o::<MachHeader64<Endianness>>(data, &mut names),
         _ => return Ok(None),
     }
     .ok_or_else(|| Error::new(ErrorKind::Malformed, "symbol table of an object file", 0))?;
@@ -57,11 +64,17 @@ impl<'data> Names<'data> {
     }
 }
 
-fn elf_or_mach_o<'data>(data: &'data [u8], names: &mut Names<'data>) -> Option<()> {
-    for symbol in File::parse(data).ok()?.symbols() {
-        let is_object = !matches!(symbol.kind(), SymbolKind::File | SymbolKind::Section);
-        if is_object && symbol.is_global() && !symbol.is_undefined() {
-            names.push(symbol.name_bytes().ok()?)?;
+fn elf<'data, Elf: FileHeader<Endian = Endianness>>(
+    data: &'data [u8],
+    names: &mut Names<'data>,
+) -> Option<()> {
+    let header = Elf::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let table = header.sections(endian, data).ok()?.symbols(endian, data, SHT_SYMTAB).ok()?;
+    for symbol in table.iter() {
+        let is_object = !matches!(symbol.st_type(), STT_FILE | STT_SECTION);
+        if symbol.st_bind() != STB_LOCAL && is_object && symbol.st_shndx(endian) != SHN_UNDEF {
+            names.push(table.symbol_name(endian, symbol).ok()?)?;
         }
     }
     Some(())
@@ -86,6 +99,26 @@ fn coff<'data, Coff: CoffHeader>(data: &'data [u8], names: &mut Names<'data>) ->
         };
         if defined {
             names.push(symbol.name(table.strings()).ok()?)?;
+        }
+    }
+    Some(())
+}
+
+fn mach_o<'data, Mach: MachHeader<Endian = Endianness>>(
+    data: &'data [u8],
+    names: &mut Names<'data>,
+) -> Option<()> {
+    let header = Mach::parse(data, 0).ok()?;
+    let endian = header.endian().ok()?;
+    let mut commands = header.load_commands(endian, data, 0).ok()?;
+    while let Some(command) = commands.next().ok()? {
+        let Some(symtab) = command.symtab().ok()? else { continue };
+        let table = symtab.symbols::<Mach, _>(endian, data).ok()?;
+        for symbol in table.iter() {
+            let kind = symbol.n_type();
+            if !kind.is_stab() && kind.is_ext() && !symbol.is_undefined() {
+                names.push(symbol.name(endian, table.strings()).ok()?)?;
+            }
         }
     }
     Some(())

@@ -94,6 +94,18 @@ fn every_byte_changed() {
     }
 }
 
+/// A header without its load commands, and a load command of no size.
+#[test]
+fn mach_o_files_with_damaged_load_commands() {
+    let mut header: Vec<u8> = [0xfeed_facf_u32, 0x0100_000c, 0, 1, 1, 0x1000, 0, 0]
+        .iter()
+        .flat_map(|field| field.to_le_bytes())
+        .collect();
+    assert_eq!(member_symbols(&header).unwrap_err().kind(), ErrorKind::Malformed);
+    header.resize(32 + 0x1000, 0);
+    assert_eq!(member_symbols(&header).unwrap_err().kind(), ErrorKind::Malformed);
+}
+
 #[test]
 fn tables_that_ask_for_much_work() {
     let header = |name: &str, size: usize| {

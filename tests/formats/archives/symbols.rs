@@ -63,6 +63,10 @@ fn symbols_of_objects() {
             }
         }
     }
+    // Damage in a table without symbols: program headers of one byte each.
+    let bytes = object(&folder, "x86_64-linux-gnu", SORTS);
+    let bytes = patched(&patched(&bytes, 0x20, &[64]), 0x36, &[1, 0, 1, 0]);
+    compare_symbols(&folder, &bytes, 7, "wrong sizes of program headers");
     // COFF records weak symbols differently.
     let weak = "__attribute__((weak)) int weak(int x) { return x; }\n\
                 __attribute__((weak)) extern int w; int *p(void) { return &w; }";
