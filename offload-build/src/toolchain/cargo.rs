@@ -470,16 +470,21 @@ fn is_of_compilers(name: &str, is_windows: bool) -> bool {
 }
 
 /// Replaces the folder by the name in all paths that start with the folder, which is absolute: of
-/// `/src`, in `-I/src/a` and `/src:/b`, but not in `/usr/src` or `/src2`.
+/// `/src`, in `-I/src/a` and `/src:/b`, but not in `/usr/src`, `lib/src` or `/src2`.
 pub fn with_folder_named(text: &str, folder: &str, name: &str) -> String {
+    // Options and signs that a path may follow directly.
+    const OPTIONS: &str = " @ -I -L -B -F -o -MF -isystem -iquote -idirafter -include";
+    let is_between =
+        |c: char| c.is_whitespace() || c.is_control() || "=,:;\"'()[]{}?|&".contains(c);
     let mut pieces = text.split(folder);
     let mut named = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
-        let is_between = |c: char| c.is_whitespace() || "=,:;\"'()<>".contains(c);
         let before = named.rsplit(is_between).next().unwrap_or_default();
-        let goes_on = piece.starts_with(|c: char| c.is_alphanumeric() || "_-.+".contains(c));
-        let is_other = before.contains(['/', '\\']) || goes_on && !folder.ends_with(['/', '\\']);
-        named += if is_other { folder } else { name };
+        let is_other = !OPTIONS.split(' ').any(|option| option == before);
+        let is_end = |c: char| is_between(c) || "/\\".contains(c);
+        let goes_on =
+            !folder.ends_with(['/', '\\']) && piece.chars().next().is_some_and(|c| !is_end(c));
+        named += if is_other || goes_on { folder } else { name };
         named += piece;
     }
     named
@@ -496,6 +501,11 @@ mod tests {
             ("-I/src -L=/src:/src/b", "/src", "-I<it> -L=<it>:<it>/b"),
             ("/usr/src/a.h /src2 /src-old", "/src", "/usr/src/a.h /src2 /src-old"),
             ("/opt/sdk/a.h /opt/sdk2/a.h", "/opt/sdk", "<it>/a.h /opt/sdk2/a.h"),
+            ("-isystem/opt/sdk@17/include", "/opt/sdk", "-isystem/opt/sdk@17/include"),
+            ("/src/src/a.h", "/src", "<it>/src/a.h"),
+            ("lib/src/a.h -Ilib/src", "/src", "lib/src/a.h -Ilib/src"),
+            ("<OUT_DIR>/src/a.h", "/src", "<OUT_DIR>/src/a.h"),
+            ("-L/src/a\x1f-L/src amd?-I/src", "/src", "-L<it>/a\x1f-L<it> amd?-I<it>"),
             ("/opt/sdk/a.h", "/opt/sdk/", "<it>a.h"),
             (r"C:\\a\\b.h", r"C:\\a", r"<it>\\b.h"),
         ] {
