@@ -84,8 +84,8 @@ impl Each {
         expected: &Expected,
     ) -> Result {
         self.output.upload(&[0xaa; SIZE])?;
-        // SAFETY: the kernel only copies the bytes of its other arguments, at most 3000, to the
-        // buffer that its first argument points to.
+        // SAFETY: the kernel only copies its other arguments, which have at most 3000 bytes, to
+        // the buffer that its first argument points to.
         if let Err(error) = unsafe { call.launch(&self.device, 1, 1) } {
             let is_refused = matches!(error.cause(), Cause::Refused(_));
             // SPIR-V has no 128-bit integers, so the SPIR-V image lacks kernels with parameters of

@@ -38,7 +38,7 @@ fn expected<const LANES: usize>(name: &str) -> Option<Expected> {
     match name {
         "global_read" => n(|i, _| u32::from(i < 127)),
         "global_before" => n(|i, _| u32::from(i > 0)),
-        "global_write" | "freed" | "votes_of_32" => n(|_, _| 1),
+        "global_write" | "freed" | "negated" | "votes_of_32" => n(|_, _| 1),
         "shared_pointer" | "shuffle_order" | "sums_of_32" => x(|_, _| 2.0),
         "local_array" => n(|_, _| 28),
         "shared_row" | "dynamic_shared" | "extern_shared" | "unwritten_sum" | "barrier"
@@ -47,7 +47,6 @@ fn expected<const LANES: usize>(name: &str) -> Option<Expected> {
         "other_block" => n(|i, t| ((i - t) / 64) as u32),
         "signed_sum" => n(|i, _| 2_147_483_647 + i as u32),
         "shift" => n(|i, _| 1 << (i % 32)),
-        "negated" => n(|_, _| 1 << 31),
         "unwritten_flag" => n(|_, _| 2),
         "second_barrier" => x(|_, _| 6.0),
         "warp" => x(|_, t| if t < 32 { 64.0 } else { 1.0 }),

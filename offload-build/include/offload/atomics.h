@@ -72,13 +72,6 @@ template <typename T_> struct sum {
   static constexpr bool is_here = false;
 };
 
-template <typename T_, typename U_> struct same_type {
-  static constexpr bool value = false;
-};
-template <typename T_> struct same_type<T_, T_> {
-  static constexpr bool value = true;
-};
-
 template <typename T_> OFFLOAD_DEVICE bool replace(T_ *address, T_ &expected, T_ desired) {
 #if defined(OFFLOAD_AMDGPU)
   return __hip_atomic_compare_exchange_strong(address, &expected, desired, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
@@ -128,7 +121,10 @@ template <typename T_> OFFLOAD_DEVICE T_ atomicAdd(T_ *address, OFFLOAD_VALUE va
   }
 }
 template <typename T_> OFFLOAD_DEVICE T_ atomicSub(T_ *address, OFFLOAD_VALUE value) {
-  return atomicAdd(address, T_(0 - value));
+  if constexpr (offload_atomic::number<T_>::is_integer)
+    return atomicAdd(address, T_(0ull - value)); /* Unsigned, so that the smallest number wraps. */
+  else
+    return atomicAdd(address, T_(-value));
 }
 
 #define OFFLOAD_ATOMIC_BITS(name, operation)                                                                           \
@@ -182,7 +178,7 @@ template <typename T_> OFFLOAD_DEVICE T_ atomicExch(T_ *address, OFFLOAD_VALUE v
 
 /* Writes `desired` if the value is `expected`. */
 template <typename T_> OFFLOAD_DEVICE T_ atomicCAS(T_ *address, OFFLOAD_VALUE expected, OFFLOAD_VALUE desired) {
-  static_assert(offload_atomic::number<T_>::is_integer || offload_atomic::same_type<T_, unsigned short>::value,
+  static_assert(offload_atomic::number<T_>::is_integer || __is_same(T_, unsigned short),
                 "atomicCAS: not an integer");
   offload_atomic::replace(address, expected, T_(desired));
   return expected;

@@ -7,24 +7,31 @@
 #ifndef OFFLOAD_CPU_H
 #define OFFLOAD_CPU_H
 
-/* CUDA sources use assert, memcpy, printf and constants without including these headers.  The headers also declare two old
- * functions, whose names kernels use. */
+/* CUDA sources use assert, memcpy, printf, constants and traits of types without including these headers.  The headers also
+ * declare two old functions, whose names kernels use. */
 #define index offload_not_index
 #define rindex offload_not_rindex
 #include <assert.h>
 #include <limits.h>
+#include <limits>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <type_traits>
 /* In libstdc++, half of the time for <math.h> is for C++17's special functions.  Only sources with <cmath> get them; see the
  * header cmath. */
 #pragma push_macro("_GLIBCXX_USE_STD_SPEC_FUNCS")
+#if !__STDCPP_WANT_MATH_SPEC_FUNCS__ /* Else <math.h> declares them all. */
 #undef _GLIBCXX_USE_STD_SPEC_FUNCS
+#endif
 #include <math.h>
 #pragma pop_macro("_GLIBCXX_USE_STD_SPEC_FUNCS")
+#if _GLIBCXX_USE_STD_SPEC_FUNCS && !defined(OFFLOAD_CMATH) /* The library's own <cmath> comes before ours. */
+#include <bits/specfun.h>
+#endif
 #undef index
 #undef rindex
 

@@ -156,7 +156,6 @@ fn kernels_of_the_examples_have_no_warnings() {
     assert!(compiled >= 8, "{compiled} kernels");
 }
 
-/// Returns the paths in a folder, or no paths if the folder does not exist.
 /// `printf` on AMD's GPUs and in SPIR-V must cause a warning, and `sync` of a grid must be an error
 /// for all targets.
 #[test(CLANG)]

@@ -47,11 +47,22 @@ fn every_header_compiles_for_every_target() {
     scenario.write("rocm/share/hip/version", version);
     scenario.build().env("ROCM_PATH", scenario.folder.join("rocm")).passes();
     scenario.pack("k", &(calls + r#".flag("-std=c++20")"#)).build().passes();
-    // libc++ checks whether `_Atomic` is a keyword.
+    // libc++ checks whether `_Atomic` is a keyword. libstdc++ can declare its special functions
+    // outside `std`, too.
     let asks = "#if __is_identifier(_Atomic)\n#error\n#endif\n";
-    scenario.pack("k", &format!(r#".file("kernels/k.cu").archs({targets:?})"#));
+    let everywhere = "-D__STDCPP_WANT_MATH_SPEC_FUNCS__";
+    scenario.pack("k", &format!(".file(\"kernels/k.cu\").archs({targets:?}).flag({everywhere:?})"));
     scenario.write("kernels/k.cu", asks.to_owned() + &source([].into_iter(), "k"));
     scenario.build().env("CXX", llvm_bin().join("clang++")).passes();
+}
+
+/// nvcc's own headers include these headers, so sources for nvcc and the CPU may not include them.
+#[test(CLANG)]
+fn traits_and_limits_need_no_include_on_the_cpu() {
+    let kernel = "template <class T> __global__ void k(T *x) {\n  \
+                  if constexpr (std::is_same_v<T, float>) *x = std::numeric_limits<T>::max();\n}\n\
+                  template __global__ void k(float *);\n";
+    succeed(&mut checked(&scratch::folder("header-traits"), kernel, CPU));
 }
 
 /// Tests placement `new` and virtual destructors in kernels, and host functions that use the heap.

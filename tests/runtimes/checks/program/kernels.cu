@@ -183,7 +183,7 @@ KERNEL(shift_wrong) {
   n[index()] = 1u << index(); // found: undefined
 }
 
-KERNEL(negated_right) { UNUSED; n[index()] = 0u - (1u << 31); }
+KERNEL(negated_right) { UNUSED; n[index()] = 1u - (1u << 31); atomicSub((int *)&n[index()], -2147483647 - 1); }
 KERNEL(negated_wrong) {
   UNUSED;
   int least = int(0x80000000u + unsigned(size - 128));
