@@ -188,15 +188,18 @@ pub(crate) fn tokens_until(
 ) -> Result<TokenStream> {
     let (mut tokens, mut depth) = (TokenStream::new(), 0_u32);
     while !input.is_empty() && (depth > 0 || !is_end(input)) {
-        if input.peek(Token![->]) {
-            // The first of the two tokens; the second closes nothing.
-            tokens.extend([input.parse::<TokenTree>()?]);
-        } else if input.peek(Token![<]) {
-            depth += 1;
-        } else if input.peek(Token![>]) {
-            depth = depth.saturating_sub(1);
+        let is_arrow = input.peek(Token![->]);
+        let token: TokenTree = input.parse()?;
+        // `peek` also looks at the first token of a type captured by a macro, which is one token.
+        match &token {
+            TokenTree::Punct(punct) if punct.as_char() == '<' => depth += 1,
+            TokenTree::Punct(punct) if punct.as_char() == '>' => depth = depth.saturating_sub(1),
+            _ => {}
         }
-        tokens.extend([input.parse::<TokenTree>()?]);
+        tokens.extend([token]);
+        if is_arrow {
+            tokens.extend([input.parse::<TokenTree>()?]);
+        }
     }
     Ok(tokens)
 }

@@ -250,6 +250,7 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proc_macro2::{Delimiter, Group, Span};
 
     #[test]
     fn parameters_keep_their_bounds() {
@@ -276,6 +277,18 @@ mod tests {
             let clause = "where T:Pod,[T;2]:Pod{".replace(' ', "");
             assert!(text.contains(&format!("Parameter for Pair<T>{clause}").replace(' ', "")));
         }
+    }
+
+    /// A type that is captured by another macro is one token, even if it starts with `<`.
+    #[test]
+    fn captured_types_are_single_tokens() {
+        let record = |ty: TokenTree| {
+            let tokens = quote!(#[repr(C)] struct Pair<T = #ty> { a: #ty, b: f32 });
+            syn::parse2::<Record>(tokens).unwrap().expand().to_string().replace(' ', "")
+        };
+        let captured = Group::new(Delimiter::None, quote!(<u8 as Has>::Of));
+        let plain = TokenTree::Ident(Ident::new("TYPE", Span::call_site()));
+        assert_eq!(record(captured.into()), record(plain).replace("TYPE", "<u8asHas>::Of"));
     }
 
     fn expanded(record: &str) -> String {

@@ -2,6 +2,7 @@
 
 use crate::error::{self, CURE};
 use std::env;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -21,7 +22,10 @@ pub(crate) fn index(name: &str) -> Result<PathBuf, String> {
     let folder = PathBuf::from(out_dir).join("offload");
     let path = folder.join(format!("{name}.index"));
     if !path.is_file() {
-        return Err(error::no_pack(name, &folder, &names_in(&folder)));
+        let packs = names_in(&folder, |path| {
+            path.file_stem().filter(|_| path.extension().is_some_and(|it| it == "index"))
+        });
+        return Err(error::no_pack(name, &folder, &packs));
     }
     Ok(path)
 }
@@ -79,14 +83,13 @@ impl Library<'_> {
     }
 }
 
-fn names_in(folder: &Path) -> Vec<String> {
+/// Returns the sorted names of the files in a folder that `name` accepts.
+pub(crate) fn names_in(folder: &Path, name: fn(&Path) -> Option<&OsStr>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let Ok(files) = fs::read_dir(folder) else { return names };
     for file in files.flatten() {
-        let path = file.path();
-        if path.extension().is_some_and(|extension| extension == "index") {
-            let stem = path.file_stem().unwrap_or_default();
-            names.push(stem.to_string_lossy().into_owned());
+        if let Some(name) = name(&file.path()) {
+            names.push(name.to_string_lossy().into_owned());
         }
     }
     names.sort_unstable();

@@ -15,6 +15,7 @@ mod section;
 
 use crate::expand::Embedded;
 use crate::input::Options;
+use crate::resolve::names_in;
 use crate::suggest;
 use images::Images;
 use offload_format::bundle;
@@ -117,7 +118,10 @@ fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Result<File, 
     }
     let bytes = found.map_err(|error| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let others = path.parent().map(files_in).unwrap_or_default();
+        let others = names_in(path.parent().unwrap_or(&path), |path| {
+            let is_source = path.extension().is_some_and(|it| it == "rs");
+            path.file_name().filter(|_| path.is_file() && !is_source)
+        });
         let other = suggest::closest(&name, &others)
             .map_or_else(String::new, |other| format!("; {other} is in that folder"));
         format!("could not read {}: {error}{other}{hint}", path.display())
@@ -169,17 +173,4 @@ fn place(path: &str, source: Option<PathBuf>) -> Result<(PathBuf, &'static str),
     // The compiler reports source paths relative to its working folder.
     let path = env::current_dir().map_or(beside.clone(), |here| here.join(beside));
     Ok((path, "; paths are relative to the source file that calls the macro"))
-}
-
-fn files_in(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    let Ok(files) = fs::read_dir(folder) else { return names };
-    for file in files.flatten() {
-        let path = file.path();
-        if path.is_file() && path.extension().is_none_or(|it| it != "rs") {
-            names.push(file.file_name().to_string_lossy().into_owned());
-        }
-    }
-    names.sort_unstable();
-    names
 }

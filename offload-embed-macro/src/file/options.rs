@@ -46,8 +46,8 @@ pub(super) fn check(options: &Options, file: &File) -> Result<()> {
         }
     }
     if let Some(compressed) = options.compressed {
-        let message = "`compressed` is only for packs that build.rs makes, which may be \
-                       compressed. To embed a file, remove the option";
+        let message = "`compressed` is only for packs that build.rs makes: remove it to embed \
+                       a file";
         return Err(Error::new(compressed, message));
     }
     if let (Some(word), Some(symbol)) = (&options.trusts_cpu, &file.unique_symbol) {
