@@ -122,6 +122,8 @@ pub mod layout;
 #[cfg(feature = "packs")]
 mod msgpack;
 #[cfg(feature = "packs")]
+mod numbers;
+#[cfg(feature = "packs")]
 pub mod nv_fatbin;
 #[cfg(feature = "object")]
 pub mod object_bundle;

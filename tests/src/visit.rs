@@ -129,7 +129,7 @@ pub fn object_bundle(bytes: &[u8]) {
     }
 }
 
-/// Reads an offload binary, and several consecutive offload binaries.
+/// Reads one offload binary, or several in a row.
 pub fn offload_binary(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(binary) = seen.result(OffloadBinary::parse(bytes))

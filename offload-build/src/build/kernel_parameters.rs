@@ -188,6 +188,7 @@ impl Description {
 
 /// Reads compilers' descriptions of sources, and deletes these files, which are large.
 fn read<'p>(run: &Run<'_>, paths: impl Iterator<Item = &'p Path>) -> Result<Signatures, Error> {
+    let source = |path: &str| fs::read_to_string(run.cargo.manifest_dir.join(path)).ok();
     let mut all = Vec::new();
     for path in paths {
         // Read bytes, not text, because source names in the IR need not be UTF-8.
@@ -196,7 +197,7 @@ fn read<'p>(run: &Run<'_>, paths: impl Iterator<Item = &'p Path>) -> Result<Sign
         all.push(if is_assembly(path) {
             signatures::read_assembly(&text)
         } else {
-            signatures::read(&text, &|path| source_of(run, path))
+            signatures::read(&text, &source)
         });
         let _ = fs::remove_file(path);
     }
@@ -233,10 +234,6 @@ fn described_by_cxx(
 /// Returns the signatures that an earlier run wrote to a file.
 fn recorded(path: &Path) -> Option<Signatures> {
     fs::read_to_string(path).ok()?.parse().ok()
-}
-
-fn source_of(run: &Run<'_>, path: &str) -> Option<String> {
-    fs::read_to_string(run.cargo.manifest_dir.join(path)).ok()
 }
 
 /// Whether a step wrote no description of its source. Only steps that may fail can end without a

@@ -64,7 +64,7 @@ impl DeviceLink<'_> {
             // Without this option, nvlink warns about each source that build.rs does not compile
             // for all targets.
             .when(self.lists_differ, &["-Xnvlink", "--suppress-arch-warning"])
-            .words(&self.options.flags_for_all())
+            .words(&self.options.flags_for(None))
             .all(self.object_args())
             .done();
         compilation

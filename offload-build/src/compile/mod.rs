@@ -145,7 +145,7 @@ impl<'a> Compilations<'a> {
         let mut all_options = vec![&self.module.options];
         all_options.extend(sources.iter().map(|source| &source.options));
         for options in all_options {
-            let named = NamedFiles::of(&options.flags_for(self.target()));
+            let named = NamedFiles::of(&options.flags_for(Some(self.target())));
             named_files.extend_from_slice(&options.inputs);
             named_files.extend(named.files);
             include_folders.extend_from_slice(&options.includes);

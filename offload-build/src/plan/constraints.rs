@@ -93,15 +93,8 @@ impl Constraints {
                 .map(|target| format!("is for {target}, according to its .amdgcn_target")),
             Constraints::Ptx(arch) => {
                 let machine_code = arch.with_code(NvidiaCode::Cubin);
-                Some(match arch.suffix {
-                    None => format!(
-                        "is PTX for {arch}, which can become machine code for {machine_code} and \
-                         later"
-                    ),
-                    Some(_) => format!(
-                        "is PTX for {arch}, which can become machine code for {machine_code}"
-                    ),
-                })
+                let later = if arch.suffix.is_none() { " and later" } else { "" };
+                Some(format!("is PTX for {arch}, which compiles only for {machine_code}{later}"))
             }
             Constraints::Images(names) => {
                 let names: Vec<String> = names.iter().map(supplied::Name::to_string).collect();

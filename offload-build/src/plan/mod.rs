@@ -75,8 +75,8 @@ impl PlannedModule {
         source: &'a PlannedSource,
         target: &Target,
     ) -> Vec<&'a str> {
-        let mut flags = self.options.flags_for(target);
-        flags.append(&mut source.options.flags_for(target));
+        let mut flags = self.options.flags_for(Some(target));
+        flags.append(&mut source.options.flags_for(Some(target)));
         flags
     }
 
@@ -206,17 +206,13 @@ pub(crate) fn plan(
         }
         if it.targets.is_empty() && !module.may_be_empty && !request.may_be_empty {
             let mut limits = Vec::new();
-            if !request.supports.is_empty() {
-                limits.push(format!(
-                    "the {product} is for {}, according to build.rs",
-                    list(&request.supports)
-                ));
-            }
-            if !module.supports.is_empty() {
-                limits.push(format!(
-                    "the module is for {}, according to build.rs",
-                    list(&module.supports)
-                ));
+            let the_product = product.to_string();
+            let declared = [(&*the_product, &request.supports), ("module", &module.supports)];
+            for &(what, supports) in &declared {
+                if !supports.is_empty() {
+                    let supports = list(supports);
+                    limits.push(format!("the {what} is for {supports}, according to build.rs"));
+                }
             }
             let is_limited = |source: &&PlannedSource| {
                 !source.declared.is_empty() || source.constraints.limit().is_some()

@@ -54,21 +54,11 @@ impl Options {
         all.extend(self.flags.iter().filter_map(|(only, _)| only.as_ref()));
     }
 
-    pub(crate) fn flags_for(&self, target: &Target) -> Vec<&str> {
+    /// Returns the flags for the target; without a target, those for all targets.
+    pub(crate) fn flags_for(&self, target: Option<&Target>) -> Vec<&str> {
         let mut flags = Vec::new();
         for (only, flag) in &self.flags {
-            if only.as_ref().is_none_or(|only| only.selects(target)) {
-                flags.push(flag.as_str());
-            }
-        }
-        flags
-    }
-
-    #[inline]
-    pub(crate) fn flags_for_all(&self) -> Vec<&str> {
-        let mut flags = Vec::new();
-        for (only, flag) in &self.flags {
-            if only.is_none() {
+            if only.as_ref().is_none_or(|only| target.is_some_and(|it| only.selects(it))) {
                 flags.push(flag.as_str());
             }
         }

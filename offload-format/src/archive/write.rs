@@ -158,7 +158,11 @@ impl ArchiveBuilder {
             offsets.push(end);
             end += HEADER_SIZE + size.next_multiple_of(2);
         }
-        let first = |width| MAGIC.len() as u64 + self.symbol_table_size(width) + names.len() as u64;
+        let first = |width| {
+            let table = HEADER_SIZE + self.symbol_table_content_size(width);
+            let table = if self.has_object { table } else { 0 };
+            MAGIC.len() as u64 + table + names.len() as u64
+        };
         let wide = offsets.last().is_some_and(|last| first(4) + last >= OFFSETS_64);
         let width = if wide { 8 } else { 4 };
 
@@ -176,11 +180,6 @@ impl ArchiveBuilder {
         }
         layout.push(Piece::Bytes(bytes));
         layout
-    }
-
-    /// Returns the symbol table's size in bytes, including its header; 0 if there is no table.
-    fn symbol_table_size(&self, width: u64) -> u64 {
-        if self.has_object { HEADER_SIZE + self.symbol_table_content_size(width) } else { 0 }
     }
 
     fn symbol_table_content_size(&self, width: u64) -> u64 {

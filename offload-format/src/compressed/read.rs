@@ -157,7 +157,8 @@ impl<'data> CompressedBundle<'data> {
             let read = stream.read(&mut table[have..])?;
             table.truncate(have + read);
             match EntryTable::parse(&table).map(|parsed| (parsed.size(), parsed.bundle_size())) {
-                Ok((_, size)) if size > self.uncompressed_size => {
+                // An end beyond 64 bits counts as `u64::MAX`.
+                Ok((_, size)) if size > self.uncompressed_size || size == u64::MAX => {
                     let outside =
                         ErrorKind::OutOfBounds { start: 0, size, len: self.uncompressed_size };
                     return Err(Error::new(

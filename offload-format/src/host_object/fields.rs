@@ -29,31 +29,24 @@ impl Fields {
         self.bytes(name.as_bytes()).zeros(width - name.len())
     }
 
-    pub(super) fn u16(mut self, values: &[u16]) -> Self {
-        for value in values {
-            self.0.extend_from_slice(&value.to_le_bytes());
-        }
-        self
-    }
-
-    pub(super) fn u32(mut self, values: &[u32]) -> Self {
-        for value in values {
-            self.0.extend_from_slice(&value.to_le_bytes());
-        }
-        self
-    }
-
-    pub(super) fn u64(mut self, values: &[u64]) -> Self {
-        for value in values {
-            self.0.extend_from_slice(&value.to_le_bytes());
-        }
-        self
-    }
-
     pub(super) fn piece(self) -> Piece {
         Piece::Bytes(self.0)
     }
 }
+
+macro_rules! numbers {
+    ($($type:ident)*) => {
+        impl Fields {
+            $(pub(super) fn $type(mut self, values: &[$type]) -> Self {
+                for value in values {
+                    self.0.extend_from_slice(&value.to_le_bytes());
+                }
+                self
+            })*
+        }
+    };
+}
+numbers! { u16 u32 u64 }
 
 /// A string table: the leading bytes that the format requires, then NUL-terminated names.
 pub(super) struct StringTable(Vec<u8>);

@@ -1,6 +1,7 @@
 //! Builds the list of containers and images.
 
 use super::{Container, ContainerKind, Image, Inventory, Place, Problem};
+use crate::budget::Budget;
 use crate::{Error, ErrorKind};
 #[cfg(feature = "object")]
 use alloc::collections::BTreeSet;
@@ -30,29 +31,14 @@ pub(super) struct Listing<'a> {
     #[cfg(feature = "object")]
     pub(super) in_tables: BTreeSet<u64>,
     /// The limits for further uncompressed images.
-    in_file: Limits,
+    in_file: [Budget; 2],
 }
 
-/// How many bytes further images may have in total, and how much memory their list entries may
-/// take.
-#[derive(Clone, Copy)]
-struct Limits {
-    images: u64,
-    list: u64,
-}
-
-impl Limits {
-    /// Returns the limits for images in a file or part of `size` bytes.
-    fn of(size: u64) -> Self {
-        Self { images: size.saturating_mul(SHARED_LIMIT), list: size.saturating_mul(LIST_LIMIT) }
-    }
-
-    /// Returns the limits that remain after an image of `size` bytes; `None` if the image exceeds a
-    /// limit.
-    fn after(self, size: u64) -> Option<Self> {
-        let (images, list) = (self.images.checked_sub(size)?, self.list.checked_sub(IMAGE)?);
-        Some(Self { images, list })
-    }
+/// Returns the limits for images in a file or part of `size` bytes: for the total size of the
+/// images, and for the memory of their list entries.
+fn limits(size: u64) -> [Budget; 2] {
+    let what = "list of images (they share too many bytes)";
+    [Budget::new(size, SHARED_LIMIT, what), Budget::new(size, LIST_LIMIT, what)]
 }
 
 impl<'a> Listing<'a> {
@@ -65,7 +51,7 @@ impl<'a> Listing<'a> {
             left: limit,
             #[cfg(feature = "object")]
             in_tables: BTreeSet::new(),
-            in_file: Limits::of(file.len() as u64),
+            in_file: limits(file.len() as u64),
         }
     }
 
@@ -110,29 +96,23 @@ impl<'a> Listing<'a> {
         inflated_size: Option<u64>,
         images: impl IntoIterator<Item = Image<'a>>,
     ) {
-        let mut left = inflated_size.map_or(self.in_file, Limits::of);
+        let [mut bytes, mut list] = inflated_size.map_or(self.in_file, limits);
         let Some(container) = self.inventory.containers.last_mut() else { return };
-        let mut too_much = false;
+        let mut within = Ok(());
         for image in images {
-            match left.after(image.size) {
-                Some(rest) => left = rest,
-                None => {
-                    too_much = true;
-                    break;
-                }
+            within = bytes.spend(image.size).and_then(|()| list.spend(IMAGE));
+            if within.is_err() {
+                break;
             }
             self.inventory.images.push(image);
         }
         container.images.end = self.inventory.images.len();
         let place = container.place;
         if inflated_size.is_none() {
-            self.in_file = left;
+            self.in_file = [bytes, list];
         }
-        if too_much {
-            self.problem(
-                place,
-                Error::new(ErrorKind::Malformed, "list of images (they share too many bytes)", 0),
-            );
+        if let Err(error) = within {
+            self.problem(place, error);
         }
     }
 

@@ -1,47 +1,31 @@
 //! Numbers in an entry: image kinds, host systems and compression methods.
 
 use super::FLAG_SCRAMBLED;
-use core::fmt;
+use crate::numbers::numbers;
 
-/// The kind of an image's file. Unknown numbers are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct FatbinImageKind(pub u16);
+numbers! {
+    /// The kind of an image's file. Unknown numbers are kept.
+    FatbinImageKind, "kind {:#x}";
+    /// PTX text.
+    PTX = 0x1, "PTX";
+    /// Machine code, an ELF file: a cubin.
+    CUBIN = 0x2, "cubin";
+    /// Intermediate code for link-time optimization (LTO-IR, `lto_80`).
+    LTO_IR = 0x8, "LTO-IR";
+    /// An index.
+    INDEX = 0x20, "index";
+    /// PTX text to be linked, added with `nvFatbinAddReloc`.
+    RELOCATABLE_PTX = 0x40, "relocatable PTX";
+    /// Tile IR.
+    TILE_IR = 0x80, "Tile IR";
+    /// Several images that are compressed together.
+    GROUP = 0x100, "group";
+}
 
 impl FatbinImageKind {
-    /// PTX text.
-    pub const PTX: Self = Self(0x1);
-    /// Machine code, an ELF file: a cubin.
-    pub const CUBIN: Self = Self(0x2);
-    /// Intermediate code for link-time optimization (LTO-IR, `lto_80`).
-    pub const LTO_IR: Self = Self(0x8);
-    /// An index.
-    pub const INDEX: Self = Self(0x20);
-    /// PTX text to be linked, added with `nvFatbinAddReloc`.
-    pub const RELOCATABLE_PTX: Self = Self(0x40);
-    /// Tile IR.
-    pub const TILE_IR: Self = Self(0x80);
-    /// Several images that are compressed together.
-    pub const GROUP: Self = Self(0x100);
-
     /// Whether the image is PTX text.
     pub fn is_ptx(self) -> bool {
         matches!(self, Self::PTX | Self::RELOCATABLE_PTX)
-    }
-}
-
-impl fmt::Display for FatbinImageKind {
-    #[inline]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match *self {
-            Self::PTX => "PTX",
-            Self::CUBIN => "cubin",
-            Self::LTO_IR => "LTO-IR",
-            Self::INDEX => "index",
-            Self::RELOCATABLE_PTX => "relocatable PTX",
-            Self::TILE_IR => "Tile IR",
-            Self::GROUP => "group",
-            Self(other) => return write!(f, "kind {other:#x}"),
-        })
     }
 }
 

@@ -1,27 +1,27 @@
 //! The kind of file and the programming model in an entry of an offload binary.
 
-use core::fmt;
+use crate::numbers::numbers;
 
-/// The kind of an image's file. Unknown numbers are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct StatedKind(pub u16);
+numbers! {
+    /// The kind of an image's file. Unknown numbers are kept.
+    StatedKind, "kind {}";
+    /// No kind is stated.
+    NONE = 0, "none";
+    /// An object file: AMD code objects, CPU images.
+    OBJECT = 1, "object";
+    /// LLVM bitcode.
+    BITCODE = 2, "bitcode";
+    /// NVIDIA machine code, an ELF file.
+    CUBIN = 3, "cubin";
+    /// NVIDIA's container.
+    FATBINARY = 4, "fatbinary";
+    /// PTX text.
+    PTX = 5, "PTX";
+    /// SPIR-V (LLVM 23 and later).
+    SPIRV = 6, "SPIR-V";
+}
 
 impl StatedKind {
-    /// No kind is stated.
-    pub const NONE: Self = Self(0);
-    /// An object file: AMD code objects, CPU images.
-    pub const OBJECT: Self = Self(1);
-    /// LLVM bitcode.
-    pub const BITCODE: Self = Self(2);
-    /// NVIDIA machine code, an ELF file.
-    pub const CUBIN: Self = Self(3);
-    /// NVIDIA's container.
-    pub const FATBINARY: Self = Self(4);
-    /// PTX text.
-    pub const PTX: Self = Self(5);
-    /// SPIR-V (LLVM 23 and later).
-    pub const SPIRV: Self = Self(6);
-
     /// Returns the kind that `llvm-offload-binary` 22 derives from a file extension;
     /// [`StatedKind::NONE`] for any other extension.
     pub fn from_extension(extension: &str) -> Self {
@@ -36,41 +36,25 @@ impl StatedKind {
     }
 }
 
-impl fmt::Display for StatedKind {
-    #[inline]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match *self {
-            Self::NONE => "none",
-            Self::OBJECT => "object",
-            Self::BITCODE => "bitcode",
-            Self::CUBIN => "cubin",
-            Self::FATBINARY => "fatbinary",
-            Self::PTX => "PTX",
-            Self::SPIRV => "SPIR-V",
-            Self(other) => return write!(f, "kind {other}"),
-        })
-    }
+numbers! {
+    /// The programming model that an image was compiled for. The values have been bits since LLVM
+    /// 21, but LLVM's published page still numbers them 1, 2, 3.
+    OffloadKind, "kind {}";
+    /// No programming model is stated.
+    NONE = 0, "none";
+    /// OpenMP.
+    OPENMP = 1, "openmp";
+    /// CUDA.
+    CUDA = 2, "cuda";
+    /// HIP, with its number from before LLVM 21.
+    HIP_OLD = 3, "hip";
+    /// HIP.
+    HIP = 4, "hip";
+    /// SYCL.
+    SYCL = 8, "sycl";
 }
 
-/// The programming model that an image was compiled for. The values have been bits since LLVM 21,
-/// but LLVM's published page still numbers them 1, 2, 3.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct OffloadKind(pub u16);
-
 impl OffloadKind {
-    /// No programming model is stated.
-    pub const NONE: Self = Self(0);
-    /// OpenMP.
-    pub const OPENMP: Self = Self(1);
-    /// CUDA.
-    pub const CUDA: Self = Self(2);
-    /// HIP, with its number from before LLVM 21.
-    pub const HIP_OLD: Self = Self(3);
-    /// HIP.
-    pub const HIP: Self = Self(4);
-    /// SYCL.
-    pub const SYCL: Self = Self(8);
-
     /// Returns the model with this name: `openmp`, `cuda`, `hip`, `sycl`; [`OffloadKind::NONE`] for
     /// any other name.
     pub fn named(name: &str) -> Self {
@@ -86,18 +70,5 @@ impl OffloadKind {
     /// Whether the image was compiled for HIP, in the old or the new numbering.
     pub fn is_hip(self) -> bool {
         matches!(self, Self::HIP | Self::HIP_OLD)
-    }
-}
-
-impl fmt::Display for OffloadKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match *self {
-            Self::NONE => "none",
-            Self::OPENMP => "openmp",
-            Self::CUDA => "cuda",
-            Self::HIP | Self::HIP_OLD => "hip",
-            Self::SYCL => "sycl",
-            Self(other) => return write!(f, "kind {other}"),
-        })
     }
 }

@@ -221,7 +221,7 @@ fn binary(images: &[ImageBuilder], first: usize, version: Version) -> Layout {
             Version::V1 => {
                 assert!(
                     !value.contains(&0),
-                    "the value of the key {key:?} contains a NUL, which ends values in version 1"
+                    "the value of the key {key:?} contains a NUL, but in version 1 a NUL ends the value"
                 )
             }
             Version::V2 | Version::V3 => numbers(&mut head, &[value.len() as u64]),

@@ -1,15 +1,15 @@
 //! `-type=a -unbundle`: extracts the library for one target from a library for many targets.
 
+use super::contents;
 use super::options::Work;
 use super::settings::Settings;
-use super::{Failure, Options, open, targets, unbundle, verbose, write};
+use super::{Failure, FileType, Options, open, targets, unbundle, verbose, write};
 use crate::files::{Input, MEMORY_LIMIT, PayloadSource};
 use crate::text::escaped;
 use offload_format::archive::{self, Archive};
-use offload_format::bundle::{Bundle, Composition, EntryId};
+use offload_format::bundle::{Composition, EntryId};
 use offload_format::compressed::{CompressedBundle, MAGIC};
 use offload_format::device_archive::{self, UnbundleOptions};
-use offload_format::object_bundle::ObjectBundle;
 use offload_format::{Error, ErrorKind};
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -103,23 +103,20 @@ fn of_member(error: &Error, members: &[Member<'_>], path: &OsStr) -> Failure {
     }
 }
 
-/// Returns the entry IDs of an uncompressed member. Returns none if the member is not a bundle, or
-/// is damaged, because unbundling reports the damage.
-fn entry_ids(data: &[u8]) -> Vec<&str> {
-    match (ObjectBundle::parse(data), Bundle::parse(data)) {
-        (Ok(bundle), _) => bundle.entries().map(|entry| entry.id_str).collect(),
-        (Err(_), Ok(bundle)) => bundle.entries().map(|entry| entry.id_str).collect(),
-        (Err(_), Err(_)) => Vec::new(),
-    }
+/// Returns the entries of an uncompressed member. Returns none if the member is not a bundle, or is
+/// damaged, because unbundling reports the damage.
+fn entries(data: &[u8]) -> Vec<contents::Entry> {
+    contents::entries(data, FileType::Object).unwrap_or_default()
 }
 
 /// Checks that a member's target IDs may be in one bundle, as `-check-input-archive` requires.
 fn check((name, data): Member<'_>, path: &OsStr) -> Result<(), Failure> {
-    let ids = entry_ids(data);
+    let entries = entries(data);
+    let ids = entries.iter().map(|entry| entry.id.as_str());
     // The first check is LLVM 22's: it compares only entries with the same kind and triple, and its
     // message contains the entry IDs. The second check is that of LLVM's main branch: it also
     // compares entries of different kinds, and its message contains the target IDs.
-    let conflict = Composition::find_conflict(ids.iter().copied());
+    let conflict = Composition::find_conflict(ids.clone());
     match conflict.or_else(|| Composition::find_conflict_across_kinds(ids)) {
         None => Ok(()),
         Some((a, b)) => {
@@ -156,7 +153,8 @@ fn say(
         Cow::Borrowed(data)
     };
     if options.explain {
-        for id in entry_ids(&decompressed).into_iter().filter_map(|id| EntryId::parse(id).ok()) {
+        let entries = entries(&decompressed);
+        for id in entries.iter().filter_map(|entry| EntryId::parse(&entry.id).ok()) {
             for target in requested {
                 unbundle::fits(options, &id, target);
             }

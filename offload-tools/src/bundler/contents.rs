@@ -145,8 +145,7 @@ const WORTH_A_BUFFER: u64 = 4 << 20;
 const BUFFER: usize = 1 << 20;
 
 /// Returns the entries of a file, grouped by bundle. A file without a bundle has one empty group.
-/// If
-/// `say` is set, prints messages about decompression.
+/// If `say` is set, prints messages about decompression.
 pub(super) fn read<'a>(
     input: &'a Input,
     path: &OsStr,
@@ -229,7 +228,7 @@ fn compressed<'a>(
 }
 
 /// Returns the entries of the one bundle in these uncompressed bytes.
-fn entries(bytes: &[u8], file_type: FileType) -> Result<Vec<Entry>, Error> {
+pub(super) fn entries(bytes: &[u8], file_type: FileType) -> Result<Vec<Entry>, Error> {
     if let FileType::Text(leader) = file_type {
         let bundle = TextBundle::parse(bytes, leader)?;
         return Ok(bundle.entries().map(|found| entry(&found, 0)).collect());

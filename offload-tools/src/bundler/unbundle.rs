@@ -141,7 +141,8 @@ fn extract(
 ) -> Result<(), Failure> {
     // Sort by offset, so that all bytes can be decompressed in one pass.
     found.sort_by_key(|(entry, _)| entry.range.start);
-    let size: u64 = found.iter().map(|(entry, _)| entry.range.end - entry.range.start).sum();
+    let sizes = found.iter().map(|(entry, _)| entry.range.end - entry.range.start);
+    let size = sizes.fold(0, u64::saturating_add);
     let decompressed = group.carrier.decompressed(size, &options.inputs[0])?;
     let carrier = decompressed.as_ref().unwrap_or(&group.carrier);
     let next = AtomicUsize::new(0);

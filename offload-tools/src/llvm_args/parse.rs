@@ -320,7 +320,7 @@ mod tests {
         }
     }
 
-    /// Returns the standard error of a command line that makes the tool exit with status 1.
+    /// Returns what a tool prints to stderr if it exits with status 1 because of these arguments.
     fn errors(grammar: &Grammar, arguments: &[&str]) -> String {
         match outcome(grammar, arguments) {
             Outcome::Exit { stdout, stderr, status: 1 } if stdout.is_empty() => stderr,

@@ -35,7 +35,7 @@ fn objects_of_gcc() {
     same_as_llvm(&folder, &compile(&folder, Command::new("g++"), "-O2 -g", ("c.cpp", CXX)));
 }
 
-/// Tests objects with 32 and 64 bits, in both byte orders.
+/// Tests 32-bit and 64-bit objects, in both byte orders.
 #[test(LLVM.slow())]
 fn objects_for_other_machines() {
     let folder = scratch::folder("object-bundle-machines");

@@ -76,9 +76,7 @@ pub(super) fn check_source(
         .into());
     }
     let clang = clang(run, vendor)?;
-    if clang.major().is_some_and(|major| major < FIRST_CLANG)
-        || !run.tools.has_linker_wrapper(clang)
-    {
+    if clang.is_older_than(FIRST_CLANG) || !run.tools.has_linker_wrapper(clang) {
         return Err(MissingTool::linker_wrapper(clang).into());
     }
     Ok(())

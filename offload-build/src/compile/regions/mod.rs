@@ -36,7 +36,7 @@ struct Module<'a> {
     texts: HashMap<&'a str, &'a str>,
     /// Whether a call through a pointer may lead to a wait.
     is_pointer_to_wait: bool,
-    /// Whether no other source can define a function in which threads wait.
+    /// Whether only this source can define functions in which threads wait.
     is_alone: bool,
 }
 

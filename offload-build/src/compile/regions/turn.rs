@@ -4,7 +4,7 @@
 //! A region ends where an iteration begins, although threads do not wait there. Values that change
 //! identically in all threads, such as counters, are stored once. This is valid for threads on the
 //! same path, because they start with the same values and leave the loop in the same iteration. If
-//! threads of a block have been at different waits, `offload/regions.h` compares the values.
+//! threads of a block have waited at different places, `offload/regions.h` compares the values.
 
 use super::kernel::{Kernel, Turns};
 use super::known::{AGREED, IN_ROW, PURE, PURE_CALLS, SUM, VARIES, known};

@@ -91,7 +91,7 @@ fn write_entry(
         let why = if is_nameable(name) {
             "other kernels have this name, and the type of a parameter is local or has no name"
         } else {
-            "a type in this name is local or has no name"
+            "this name contains a local or unnamed type"
         };
         let message = format!(
             "the image for the CPU cannot call the kernel {name} by its name in C++: {why}. Give \

@@ -37,10 +37,6 @@ pub struct CubinHeader {
 /// The type of the section `.nv.compat`.
 const SHT_COMPAT: u32 = 0x7000_0086;
 
-/// The maximum number of sections to search. ptxas writes `.nv.compat` before the kernels'
-/// sections.
-const MOST_SECTIONS: u64 = 4096;
-
 /// The attribute for the suffix `a`, as cuobjdump 13.5 names it.
 const EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET: u8 = 9;
 
@@ -87,7 +83,7 @@ impl CubinHeader {
     /// Returns the contents of a cubin's section `.nv.compat`, which are empty if it has none.
     pub(crate) fn compat(data: &[u8]) -> Result<&[u8]> {
         let elf = Elf::parse(data)?;
-        for index in 0..elf.sections().min(MOST_SECTIONS) {
+        for index in 0..elf.sections() {
             let section = elf.section(index)?;
             if section.kind == SHT_COMPAT {
                 return elf.data(&section);

@@ -14,12 +14,11 @@ const ALIGN: usize = 256;
 /// Whether the system can allocate this many bytes.
 pub(super) fn is_left(size: usize) -> bool {
     let start = allocate(size);
-    if start.is_null() {
-        return false;
+    if !start.is_null() {
+        // SAFETY: the memory comes from `allocate`, and has this size.
+        unsafe { free(start, size) };
     }
-    // SAFETY: the memory comes from `allocate`, and has this size.
-    unsafe { free(start, size) };
-    true
+    !start.is_null()
 }
 
 /// Returns memory of `size` bytes, or null. `size` is not 0.

@@ -213,9 +213,12 @@ mod signals {
     pub(super) fn on_thread_without_stack(run: &mut dyn FnMut()) {
         let before = signal_stack();
         let size = 32 * 1024;
+        let start = memory::allocate(size);
+        if start.is_null() {
+            return run();
+        }
         // SAFETY: the memory lives until the second `sigaltstack`, and nothing else uses it.
         unsafe {
-            let start = memory::allocate(size);
             let stack = SignalStack { start: start.cast(), flags: 0, size };
             sigaltstack(&raw const stack, ptr::null_mut());
             run();

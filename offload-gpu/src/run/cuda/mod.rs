@@ -293,21 +293,12 @@ impl Backend for Cuda {
         let mut module = ptr::null_mut();
         let (function, code) = match Driver::libraries() {
             Some(libraries) => {
+                let (load, start) = (libraries.cuLibraryLoadData, image.start);
                 let (none, no_values) = (ptr::null_mut(), ptr::null_mut());
                 // SAFETY: the pointer points to a whole cubin or to NUL-terminated PTX, and no
                 // options are passed.
-                let code = unsafe {
-                    (libraries.cuLibraryLoadData)(
-                        &mut module,
-                        image.start,
-                        none,
-                        no_values,
-                        0,
-                        none,
-                        no_values,
-                        0,
-                    )
-                };
+                let code =
+                    unsafe { load(&mut module, start, none, no_values, 0, none, no_values, 0) };
                 ("cuLibraryLoadData", code)
             }
             None => {
@@ -414,23 +405,11 @@ impl Backend for Cuda {
         // The cast is exact: the size was checked against the device's limit.
         let shared = launch.shared_memory as u32;
         let (pointers, extra) = (arguments.pointers.as_mut_ptr(), ptr::null_mut());
+        let (run, stream) = (self.driver.cuLaunchKernel, launch.stream);
         // SAFETY: the function's module is loaded in this context. The driver copies the arguments
         // before it returns. The caller guarantees the rest.
-        let code = unsafe {
-            (self.driver.cuLaunchKernel)(
-                function.0,
-                gx,
-                gy,
-                gz,
-                bx,
-                by,
-                bz,
-                shared,
-                launch.stream,
-                pointers,
-                extra,
-            )
-        };
+        let code =
+            unsafe { run(function.0, gx, gy, gz, bx, by, bz, shared, stream, pointers, extra) };
         self.driver.check("cuLaunchKernel", code, || format!("launch {}", arguments.kernel))?;
         #[cfg(feature = "cudarc")]
         cudarc_order::after(self.driver, launch.stream, &arguments)?;

@@ -165,23 +165,11 @@ impl Backend for Gpu {
         // The cast is exact: the size was checked against the device's limit.
         let shared = launch.shared_memory as u32;
         let (pointers, extra) = (arguments.pointers.as_mut_ptr(), ptr::null_mut());
+        let (run, stream) = (self.hip.hipModuleLaunchKernel, launch.stream);
         // SAFETY: the function's module is loaded on this GPU. The runtime copies the arguments
         // before it returns. The caller guarantees the rest.
-        let code = unsafe {
-            (self.hip.hipModuleLaunchKernel)(
-                function.0,
-                gx,
-                gy,
-                gz,
-                bx,
-                by,
-                bz,
-                shared,
-                launch.stream,
-                pointers,
-                extra,
-            )
-        };
+        let code =
+            unsafe { run(function.0, gx, gy, gz, bx, by, bz, shared, stream, pointers, extra) };
         self.hip.check("hipModuleLaunchKernel", code, || format!("launch {}", arguments.kernel))
     }
 

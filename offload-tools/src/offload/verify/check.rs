@@ -34,7 +34,7 @@ checks! {
     HipHost, "hip-host", "a bundle for HIP's runtime does not start with an empty entry for the host";
     HipTable, "hip-table", "the entry table of a HIP bundle extends past the 4096 bytes that the runtime reads";
     HipVersion, "hip-version", "an entry of kind hipv4 has a code object of version 2 or 3";
-    Loader, "loader", "no loader reads a container in this form, or a code object lacks a part that ROCm's loaders need. Notes name the oldest loader that reads the form";
+    Loader, "loader", "no version of a loader reads a container in this form, or a code object lacks a part that ROCm's loaders need (notes name the oldest version that reads a container)";
     Alignment, "alignment", "an image is not at a multiple of 4096 bytes (bundles for HIP's runtime) or 8 (offload binaries, fatbins)";
     Image, "image", "an image's header is malformed, or the image is cut short";
     ImageKind, "image-kind", "an image is of a different kind than its container states";

@@ -16,7 +16,7 @@ cases! {
             kernels, which cannot be linked with kernels/add.cu: ";
     "ready-made-for-others" [.modules(["kernels/text.ptx"]).archs(["compute_90", "sm_75", "gfx90a"])]
         => "no target is left for the module \"text\": kernels/text.ptx is PTX for compute_80, \
-            which can become machine code for sm_80 and later. The targets are compute_90, sm_75, \
+            which compiles only for sm_80 and later. The targets are compute_90, sm_75, \
             gfx90a.";
     "no-image" [.file("kernels/noise.hsaco").archs(["gfx90a"])]
         => "kernels/noise.hsaco contains no image that can be used unchanged, only data that \
