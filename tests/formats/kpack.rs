@@ -142,6 +142,20 @@ fn kernels_that_are_wrong() {
     }
 }
 
+/// The code objects of a few targets may share their bytes, but not those of hundreds.
+#[test]
+fn kernels_that_share_their_bytes() {
+    let pack = |count: u8| {
+        let start = b"\x83\xb2compression_scheme\xa4none\xa5blobs\x91\x82\xa6offset\x10\xa4size\xcd\x0f\xa0\xa3toc\x81\xa1b\xde\0";
+        let kernels = b"\xa1t\x81\xa7ordinal\0".repeat(count.into());
+        let header = [&MAGIC[..], &1_u32.to_le_bytes(), &4016_u64.to_le_bytes(), &[0; 4000]];
+        [&header.concat(), &start[..], &[count], &kernels].concat()
+    };
+    assert_eq!(Kpack::parse(&pack(8)).unwrap().kernels()[7].stored.len(), 4000);
+    let error = Kpack::parse(&pack(200)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
+}
+
 /// Tests that the reader observes the limit, and detects wrong sizes in a table.
 #[test]
 fn limits() {

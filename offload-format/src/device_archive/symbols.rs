@@ -120,6 +120,8 @@ fn mach_o<'data, Mach: MachHeader<Endian = Endianness>>(
                 names.push(symbol.name(endian, table.strings()).ok()?)?;
             }
         }
+        // A file has one symbol table.
+        break;
     }
     Some(())
 }

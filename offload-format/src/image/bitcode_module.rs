@@ -58,8 +58,7 @@ impl Bitcode<'_> {
     /// variables in the section `.llvm.offloading`.
     ///
     /// Returns an error if the data does not start with the magic, or if a module is malformed.
-    /// Also returns an error if the values found in one module are, in total, more than 64 times as
-    /// large as the file.
+    /// Also returns an error if the values are, in total, more than 64 times as large as the file.
     pub fn variables_in_section(data: &[u8], section: &str) -> Result<Vec<Vec<u8>>> {
         let (stream, base) = stream(data)?;
         variables_in_section(Reader::new(stream), section).map_err(|error| error.shifted(base))
@@ -68,11 +67,14 @@ impl Bitcode<'_> {
 
 /// Like [`Bitcode::variables_in_section`], but for a stream without the wrapper header.
 fn variables_in_section(stream: Reader<'_>, section: &str) -> Result<Vec<Vec<u8>>> {
+    // Variables may share constants, so without a limit a small file could produce a huge result.
+    let what = "bitcode module (global variables share too many bytes)";
+    let mut budget = Budget::new(stream.len(), MAX_SHARING, what);
     let mut found = Vec::new();
     for block in blocks(stream) {
         let block = block?;
         if block.id == MODULE_BLOCK {
-            found.extend(module(&block, section)?);
+            found.extend(module(&block, section, &mut budget)?);
         }
     }
     Ok(found)
@@ -93,7 +95,7 @@ struct Module {
     constants: BTreeMap<u64, Vec<u8>>,
 }
 
-fn module(block: &Block<'_>, section: &str) -> Result<Vec<Vec<u8>>> {
+fn module(block: &Block<'_>, section: &str, budget: &mut Budget) -> Result<Vec<Vec<u8>>> {
     let mut abbreviations = Abbreviations::new();
     let mut module = Module::default();
     let mut cursor = Cursor::new(block);
@@ -122,9 +124,6 @@ fn module(block: &Block<'_>, section: &str) -> Result<Vec<Vec<u8>>> {
             }
         }
     }
-    // Variables may share constants, so without a limit a small file could produce a huge result.
-    let what = "bitcode module (global variables share too many bytes)";
-    let mut budget = Budget::new(cursor.bits.at / 8, MAX_SHARING, what);
     let objects = module.initializers.iter().filter_map(|value| module.constants.get(value));
     let objects = objects.map(|bytes| {
         let spent = budget.spend(bytes.len() as u64);

@@ -50,7 +50,7 @@ impl<'data> ImageTable<'data> {
             // The decoder may have read any part of a damaged frame, so count the rest of the
             // section.
             let rest = record.target.map_or(0, |target| target.bytes.len() as u64);
-            let size = image.as_ref().map_or(rest, TableImage::size);
+            let size = image.as_ref().map_or(rest, |it| it.size().max(it.stored.len() as u64));
             left = budget.checked_sub(size.max(RECORD));
             found.push(match left {
                 Some(_) => image,

@@ -4,7 +4,7 @@
 
 use super::declared::name;
 use super::image::Bytes;
-use super::listing::{IMAGE, Listing};
+use super::listing::Listing;
 use super::{ContainerKind, Image, ImageKind, Place, Reference, plain};
 use crate::bundle::EntryTable;
 use crate::compressed::{CompressedBundle, Found};
@@ -201,7 +201,7 @@ fn fatbin<'a>(list: &mut Listing<'a>, place: Place<'a>, fatbin: NvFatbin<'a>) {
                     describe_nvidia(&mut image, &found);
                     image
                 });
-                list.add_images(Some(entry.size.saturating_add(IMAGE)), images);
+                list.add_images(Some(entry.size), images);
             }
         }
     }
@@ -234,9 +234,7 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
     // The caller's limit applies to each decompressed image, so all images together may exceed it.
     let compressed = kpack.kernels().iter().filter(|kernel| kernel.is_compressed);
     let inflated = compressed.map(|kernel| kernel.size).reduce(u64::saturating_add);
-    let records = IMAGE.saturating_mul(kpack.kernels().len() as u64);
-    let shared = inflated.map(|inflated| inflated.saturating_add(records));
-    list.add_images(shared, kpack.kernels().iter().map(image));
+    list.add_images(inflated, kpack.kernels().iter().map(image));
 }
 
 /// Adds the consecutive cuda-oxide bundles of a section.

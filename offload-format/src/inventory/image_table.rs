@@ -3,7 +3,7 @@
 use super::containers::{bundles, fatbins};
 use super::declared::name;
 use super::image::Bytes;
-use super::listing::{IMAGE, Listing};
+use super::listing::Listing;
 use super::{ContainerKind, Image, Images, Place};
 use crate::bundle::EntryId;
 use crate::fat_file::within;
@@ -40,10 +40,7 @@ pub(super) fn image_table<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'
         let start = place.offset.saturating_add(image.offset);
         list.in_tables.insert(start);
         if kind(image).is_none() {
-            list.add_images(
-                image.inflated_size.map(|size| size.saturating_add(IMAGE)),
-                [entry(container, start, image)],
-            );
+            list.add_images(image.inflated_size, [entry(container, start, image)]);
         }
     }
     for image in found {

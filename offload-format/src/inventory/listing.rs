@@ -11,12 +11,15 @@ use alloc::collections::BTreeSet;
 /// large as the part.
 const SHARED_LIMIT: u64 = 8;
 
-/// The limit for the list's memory, in bytes per byte of the file or compressed part. Without a
+/// The limit for the list's memory, in bytes per byte of the file and of [`SMALL`]. Without a
 /// limit, a small file could list very many empty images.
 const LIST_LIMIT: u64 = 64;
 
+/// The size in bytes of a file that may list thousands of images.
+const SMALL: u64 = 1 << 16;
+
 /// A generous estimate of the memory for an image's entry in the list.
-pub(super) const IMAGE: u64 = 1024;
+const IMAGE: u64 = 1024;
 
 /// The inventory under construction, and the remaining limits.
 pub(super) struct Listing<'a> {
@@ -30,16 +33,13 @@ pub(super) struct Listing<'a> {
     /// The file offsets of images that tables list. They may also be entries of object bundles.
     #[cfg(feature = "object")]
     pub(super) in_tables: BTreeSet<u64>,
-    /// The limits for further uncompressed images.
-    in_file: [Budget; 2],
+    /// The limit for further uncompressed images.
+    in_file: Budget,
+    /// The limit for the memory of the list.
+    memory: Budget,
 }
 
-/// Returns the limits for images in a file or part of `size` bytes: for the total size of the
-/// images, and for the memory of their list entries.
-fn limits(size: u64) -> [Budget; 2] {
-    let what = "list of images (they share too many bytes)";
-    [Budget::new(size, SHARED_LIMIT, what), Budget::new(size, LIST_LIMIT, what)]
-}
+const TOO_MUCH: &str = "list of images (they share too many bytes)";
 
 impl<'a> Listing<'a> {
     pub(super) fn new(file: &'a [u8], limit: u64) -> Self {
@@ -51,7 +51,8 @@ impl<'a> Listing<'a> {
             left: limit,
             #[cfg(feature = "object")]
             in_tables: BTreeSet::new(),
-            in_file: limits(file.len() as u64),
+            in_file: Budget::new(file.len() as u64, SHARED_LIMIT, TOO_MUCH),
+            memory: Budget::new(file.len() as u64 + SMALL, LIST_LIMIT, TOO_MUCH),
         }
     }
 
@@ -96,11 +97,14 @@ impl<'a> Listing<'a> {
         inflated_size: Option<u64>,
         images: impl IntoIterator<Item = Image<'a>>,
     ) {
-        let [mut bytes, mut list] = inflated_size.map_or(self.in_file, limits);
+        let mut bytes = match inflated_size {
+            Some(size) => Budget::new(size, SHARED_LIMIT, TOO_MUCH),
+            None => self.in_file,
+        };
         let Some(container) = self.inventory.containers.last_mut() else { return };
         let mut within = Ok(());
         for image in images {
-            within = bytes.spend(image.size).and_then(|()| list.spend(IMAGE));
+            within = bytes.spend(image.size).and_then(|()| self.memory.spend(IMAGE));
             if within.is_err() {
                 break;
             }
@@ -109,7 +113,7 @@ impl<'a> Listing<'a> {
         container.images.end = self.inventory.images.len();
         let place = container.place;
         if inflated_size.is_none() {
-            self.in_file = [bytes, list];
+            self.in_file = bytes;
         }
         if let Err(error) = within {
             self.problem(place, error);

@@ -72,8 +72,11 @@ impl<'a> Images<'a> {
     }
 
     fn payload(&mut self, entry: &Entry<'a>) -> Result<&Payload<'a>> {
-        if !matches!(&self.open, Open::Payload(open, _) if core::ptr::eq(open.stored, entry.stored))
-        {
+        let is_open = |open: &Entry<'_>| {
+            core::ptr::eq(open.stored, entry.stored)
+                && (open.size, open.compression) == (entry.size, entry.compression)
+        };
+        if !matches!(&self.open, Open::Payload(open, _) if is_open(open)) {
             self.open = Open::Payload(*entry, entry.decompress(self.limit)?);
         }
         match &self.open {

@@ -1,6 +1,7 @@
 //! Reads `.kpack` files.
 
 use super::MAGIC;
+use crate::budget::Budget;
 use crate::compression::{self, Method};
 use crate::msgpack::Cursor;
 use crate::reader::Reader;
@@ -12,6 +13,9 @@ use core::fmt;
 const WHAT: &str = "kpack table";
 const VERSION: u32 = 1;
 const TABLE_OFFSET: u64 = 8;
+/// The limit for the total size of the stored code objects, which may share bytes, as a multiple of
+/// the file's size.
+const SHARED_LIMIT: u64 = 8;
 
 /// A `.kpack` file.
 ///
@@ -83,12 +87,10 @@ impl<'data> Kpack<'data> {
         }
         let at = reader.u64(TABLE_OFFSET, "offset of the kpack table")?;
         let table = reader.range(at, reader.len().saturating_sub(at), TABLE_OFFSET, WHAT)?;
-        let kernels = |table: &Table<'data>| -> Result<Vec<KpackKernel<'data>>> {
-            let places = table.places(data, at)?;
-            table.kernels(&places)
-        };
         let table = Table::parse(table).map_err(|error| error.shifted(at))?;
-        let kernels = kernels(&table)?;
+        let shared = "kpack table (its kernels share too many bytes)";
+        let budget = Budget::new(reader.len(), SHARED_LIMIT, shared);
+        let kernels = table.kernels(&table.places(data, at)?, budget)?;
         let Table { group, family, scheme, targets, .. } = table;
         Ok(Self { group, family, scheme, targets, kernels })
     }
@@ -195,18 +197,23 @@ impl<'data> Table<'data> {
         Ok(places)
     }
 
-    fn kernels(&self, places: &[Place<'data>]) -> Result<Vec<KpackKernel<'data>>> {
+    fn kernels(
+        &self,
+        places: &[Place<'data>],
+        mut budget: Budget,
+    ) -> Result<Vec<KpackKernel<'data>>> {
         let mut kernels = Vec::new();
         let Some(mut cursor) = self.toc else { return Ok(kernels) };
         for _ in 0..cursor.map("toc of the kpack table")? {
             let binary = cursor.str("binary in the kpack table")?;
             for _ in 0..cursor.map("targets of a binary in the kpack table")? {
                 let target = cursor.str("target in the kpack table")?;
+                let kernel = self.kernel(binary, target, &mut cursor, places).and_then(|kernel| {
+                    budget.spend(kernel.stored.len() as u64)?;
+                    Ok(kernel)
+                });
                 let index = kernels.len() as u64;
-                kernels.push(
-                    self.kernel(binary, target, &mut cursor, places)
-                        .map_err(|error| error.in_entry(index))?,
-                );
+                kernels.push(kernel.map_err(|error| error.in_entry(index))?);
             }
         }
         Ok(kernels)

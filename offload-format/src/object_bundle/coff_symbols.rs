@@ -162,8 +162,7 @@ impl SectionNumbers {
         let width = class.section_number_size();
         records[SECTION_NUMBER_AT..SECTION_NUMBER_AT + width]
             .copy_from_slice(&new.to_le_bytes()[..width]);
-        let is_section =
-            records[8..12] == [0; 4] && records[size - 2] == IMAGE_SYM_CLASS_STATIC && new != old;
+        let is_section = records[8..12] == [0; 4] && records[size - 2] == IMAGE_SYM_CLASS_STATIC;
         if let (true, Some(definition)) = (is_section, records.get_mut(size..2 * size)) {
             // The record contains the number of the associated section. Only `/bigobj` objects
             // store its upper half, at a later offset.

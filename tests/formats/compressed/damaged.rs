@@ -7,6 +7,7 @@ use offload_format::bundle::{BundleBuilder, EntryTable, HIP_ENTRY_PREFIX};
 use offload_format::compressed::{
     CompressOptions, CompressedBundle, Found, MAGIC, Version, compress,
 };
+use offload_format::inventory::Inventory;
 use offload_format::layout::Piece;
 use offload_tests::bytes::set;
 use offload_tests::prelude::*;
@@ -93,6 +94,19 @@ fn the_end_is_where_the_size_says() {
     let bundle = CompressedBundle::parse(&unsized_).unwrap();
     assert_eq!((bundle.total_size, bundle.find_size(LIMIT).unwrap()), (None, whole.len() as u64));
     assert_eq!(bundle.decompress(LIMIT).unwrap(), plain);
+}
+
+/// Very many empty entries compress into a few bytes, so the file's size limits the list.
+#[test]
+fn lists_of_small_files_are_small() {
+    let count = 20_000;
+    let mut table = [b"__CLANG_OFFLOAD_BUNDLE__".as_slice(), &u64::to_le_bytes(count)].concat();
+    table.resize(table.len() + 24 * count as usize, 0);
+    let file = compress(&table, &CompressOptions::default()).unwrap().repeat(10);
+    let inventory = Inventory::of(&file, LIMIT);
+    assert_eq!(inventory.containers.len(), 10);
+    assert!((4000..20_000).contains(&inventory.images.len()), "{}", inventory.images.len());
+    assert!(inventory.problems[0].error.to_string().contains("list of images"));
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Fatbins that are truncated, changed, or larger than the caller's limit. No reader may panic or
 //! read outside the file.
 
-use super::{all_images, fatbinary, ours, prebuilt};
+use super::{LIMIT, all_images, fatbinary, ours, prebuilt};
 use offload_format::ErrorKind;
+use offload_format::inventory::{Images, Inventory};
 use offload_format::nv_fatbin::NvFatbin;
 use offload_tests::bytes::set;
 use offload_tests::prelude::*;
@@ -24,6 +25,26 @@ fn every_truncation() {
             assert!(error.offset() <= cut as u64, "{cut}: {error}");
         }
     }
+}
+
+/// The header of one entry contains another fatbin, so that both entries have the same payload.
+#[test]
+fn entries_that_share_a_payload() {
+    let inner = corpus_file("nv_fatbin/lz4_12.4.fatbin");
+    let field = |at: usize| u32::from_le_bytes(inner[at..at + 4].try_into().unwrap());
+    let (header, payload) = (64 + 16 + field(20), field(24));
+    let mut outer = inner[..80].to_vec();
+    set(&mut outer, 8, (header + payload).into());
+    outer[20..24].copy_from_slice(&header.to_le_bytes());
+    outer[36..40].fill(0);
+    outer[48..56].fill(0);
+    let size = u64::from_le_bytes(inner[72..80].try_into().unwrap());
+    set(&mut outer, 72, size + 1000);
+    let file = [outer, inner].concat();
+    let (outer, inner) = (Inventory::of(&file, LIMIT), Inventory::of(&file[80..], LIMIT));
+    let mut images = Images::new(LIMIT);
+    assert_eq!(images.read(&inner.images[0]).unwrap().len() as u64, size);
+    assert!(images.read(&outer.images[0]).is_err());
 }
 
 #[test]
