@@ -94,10 +94,15 @@ OFFLOAD_MIN_MAX(long long)
 OFFLOAD_MIN_MAX(unsigned long long)
 #undef OFFLOAD_MIN_MAX
 /* If one is signed and the other is not, both are compared as unsigned. */
-OFFLOAD_YIELDS unsigned min(int a, unsigned b) { return min(unsigned(a), b); }
-OFFLOAD_YIELDS unsigned min(unsigned a, int b) { return min(a, unsigned(b)); }
-OFFLOAD_YIELDS unsigned max(int a, unsigned b) { return max(unsigned(a), b); }
-OFFLOAD_YIELDS unsigned max(unsigned a, int b) { return max(a, unsigned(b)); }
+#define OFFLOAD_MIN_MAX(type)                                                                                          \
+  OFFLOAD_YIELDS unsigned type min(type a, unsigned type b) { return min((unsigned type)a, b); }                       \
+  OFFLOAD_YIELDS unsigned type min(unsigned type a, type b) { return min(a, (unsigned type)b); }                       \
+  OFFLOAD_YIELDS unsigned type max(type a, unsigned type b) { return max((unsigned type)a, b); }                       \
+  OFFLOAD_YIELDS unsigned type max(unsigned type a, type b) { return max(a, (unsigned type)b); }
+OFFLOAD_MIN_MAX(int)
+OFFLOAD_MIN_MAX(long)
+OFFLOAD_MIN_MAX(long long)
+#undef OFFLOAD_MIN_MAX
 /* For a number and NaN, these return the number. */
 #if defined(OFFLOAD_CPU)
 OFFLOAD_YIELDS float min(float a, float b) { return offload_bits::least(a, b); }

@@ -92,6 +92,7 @@ __funnelshift_lc(5, 1, 40) == 5 && __funnelshift_rc(1, 5, 32) == 5 && __funnelsh
 __mul24(-3, 5) == -15 && __mul24(0x1000002, 3) == 6 && __umul24(0xffffff, 2) == 0x1fffffe
 __sad(-3, 5, 1u) == 9 && __usad(5u, 3u, 1u) == 3
 __hadd(-3, 2) == -1 && __rhadd(1, 2) == 2 && __uhadd(0xffffffffu, 1u) == 0x80000000u && __urhadd(1u, 2u) == 2
+min(-1l, 2ul) == 2 && max(1ul, -1l) == ULONG_MAX && min(3ll, 2ull) == 2 && max(1ull, -1ll) == ULLONG_MAX && min(-1, 2u) == 2
 umin(1u, 2u) == 1 && umax(1u, 2u) == 2 && llmin(-1, 2) == -1 && llmax(-1, 2) == 2 && ullmin(1, 2) == 1 && ullmax(1, 2) == 2
 __isnan(NAN) && !__isnanf(1.0f) && __isinf(-INFINITY) && !__isinff(1.0f) && __finite(1.0) && !__finitef(INFINITY)
 __signbit(-0.0) && !__signbit(1.0) && __signbitf(-1.0f)
