@@ -5,27 +5,27 @@
 #ifndef OFFLOAD_VECTORS_H
 #define OFFLOAD_VECTORS_H
 
-#define OFFLOAD_VECTOR_OF(type, base, align1, align2, align4)                                                          \
+#define OFFLOAD_VECTOR_OF(type, base)                                                                                  \
   struct type##1 { base x; };                                                                                          \
-  struct alignas(align2) type##2 { base x, y; };                                                                       \
+  struct alignas(2 * sizeof(base)) type##2 { base x, y; };                                                             \
   struct type##3 { base x, y, z; };                                                                                    \
-  struct alignas(align4) type##4 { base x, y, z, w; };                                                                 \
+  struct alignas(sizeof(base) < 4 ? 4 * sizeof(base) : 16) type##4 { base x, y, z, w; };                               \
   OFFLOAD_YIELDS type##1 make_##type##1(base x) { return {x}; }                                                        \
   OFFLOAD_YIELDS type##2 make_##type##2(base x, base y) { return {x, y}; }                                             \
   OFFLOAD_YIELDS type##3 make_##type##3(base x, base y, base z) { return {x, y, z}; }                                  \
   OFFLOAD_YIELDS type##4 make_##type##4(base x, base y, base z, base w) { return {x, y, z, w}; }
-OFFLOAD_VECTOR_OF(char, signed char, 1, 2, 4)
-OFFLOAD_VECTOR_OF(uchar, unsigned char, 1, 2, 4)
-OFFLOAD_VECTOR_OF(short, short, 2, 4, 8)
-OFFLOAD_VECTOR_OF(ushort, unsigned short, 2, 4, 8)
-OFFLOAD_VECTOR_OF(int, int, 4, 8, 16)
-OFFLOAD_VECTOR_OF(uint, unsigned, 4, 8, 16)
-OFFLOAD_VECTOR_OF(long, long, 8, 16, 16)
-OFFLOAD_VECTOR_OF(ulong, unsigned long, 8, 16, 16)
-OFFLOAD_VECTOR_OF(longlong, long long, 8, 16, 16)
-OFFLOAD_VECTOR_OF(ulonglong, unsigned long long, 8, 16, 16)
-OFFLOAD_VECTOR_OF(float, float, 4, 8, 16)
-OFFLOAD_VECTOR_OF(double, double, 8, 16, 16)
+OFFLOAD_VECTOR_OF(char, signed char)
+OFFLOAD_VECTOR_OF(uchar, unsigned char)
+OFFLOAD_VECTOR_OF(short, short)
+OFFLOAD_VECTOR_OF(ushort, unsigned short)
+OFFLOAD_VECTOR_OF(int, int)
+OFFLOAD_VECTOR_OF(uint, unsigned)
+OFFLOAD_VECTOR_OF(long, long)
+OFFLOAD_VECTOR_OF(ulong, unsigned long)
+OFFLOAD_VECTOR_OF(longlong, long long)
+OFFLOAD_VECTOR_OF(ulonglong, unsigned long long)
+OFFLOAD_VECTOR_OF(float, float)
+OFFLOAD_VECTOR_OF(double, double)
 #undef OFFLOAD_VECTOR_OF
 
 /* Adds the products of four bytes: one instruction on most GPUs.  clang recognizes only some of the loops.  The others would

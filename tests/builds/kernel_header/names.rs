@@ -93,6 +93,7 @@ __mul24(-3, 5) == -15 && __mul24(0x1000002, 3) == 6 && __umul24(0xffffff, 2) == 
 __sad(-3, 5, 1u) == 9 && __usad(5u, 3u, 1u) == 3
 __hadd(-3, 2) == -1 && __rhadd(1, 2) == 2 && __uhadd(0xffffffffu, 1u) == 0x80000000u && __urhadd(1u, 2u) == 2
 min(-1l, 2ul) == 2 && max(1ul, -1l) == ULONG_MAX && min(3ll, 2ull) == 2 && max(1ull, -1ll) == ULLONG_MAX && min(-1, 2u) == 2
+sizeof(long2) == 2 * sizeof(long) && alignof(long2) == sizeof(long2) && alignof(ulong4) == 16 && alignof(uchar4) == 4
 umin(1u, 2u) == 1 && umax(1u, 2u) == 2 && llmin(-1, 2) == -1 && llmax(-1, 2) == 2 && ullmin(1, 2) == 1 && ullmax(1, 2) == 2
 __isnan(NAN) && !__isnanf(1.0f) && __isinf(-INFINITY) && !__isinff(1.0f) && __finite(1.0) && !__finitef(INFINITY)
 __signbit(-0.0) && !__signbit(1.0) && __signbitf(-1.0f)
@@ -251,6 +252,15 @@ fn each_name_is_what_it_is_on_gpus() {
             hold_on_gpus(target, &text, &rows().1);
         }
     }
+}
+
+/// On Windows, `long` has four bytes.
+#[test(CLANG)]
+fn vectors_are_aligned_to_their_size_on_windows() {
+    let source =
+        "static_assert(sizeof(long) == 4 && sizeof(long2) == 8 && sizeof(ulong4) == 16);\n";
+    let options = format!("{} --target=x86_64-pc-windows-msvc -std=c++17", super::NVIDIA);
+    succeed(&mut checked(&scratch::folder("header-windows"), source, &options));
 }
 
 #[test(CLANG)]
