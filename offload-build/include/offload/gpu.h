@@ -140,6 +140,7 @@ static __attribute__((device)) inline void __assert_fail(const char *, const cha
     OFFLOAD_REGISTER(y, vy)                                                                                            \
     OFFLOAD_REGISTER(z, vz)                                                                                            \
     __attribute__((device, always_inline)) inline operator dim3() const { return dim3(x, y, z); }                      \
+    __attribute__((device, always_inline)) inline operator uint3() const;                                              \
   };
 
 #if defined(OFFLOAD_AMDGPU)

@@ -39,12 +39,15 @@
 #define CUDART_VERSION 12000
 typedef decltype(sizeof 0) size_t;
 
+struct uint3;
+
+/* clang compiles constexpr functions for both host and device.  threadIdx converts to both types: `dim3(threadIdx)` would be
+ * ambiguous if the constructor from uint3 were not a template. */
 struct dim3 {
   unsigned x, y, z;
-#if !defined(OFFLOAD_CPU)
-  __attribute__((host, device))
-#endif
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+  template <decltype(nullptr) = nullptr> constexpr dim3(const uint3 &from);
+  constexpr operator uint3() const;
 };
 
 /* The warps of AMD's gfx9 have 64 lanes, and so have the CPU's if OFFLOAD_CPU_LANES is 64.  clang 22 no longer defines the

@@ -28,6 +28,18 @@ OFFLOAD_VECTOR_OF(float, float)
 OFFLOAD_VECTOR_OF(double, double)
 #undef OFFLOAD_VECTOR_OF
 
+template <decltype(nullptr)> constexpr dim3::dim3(const uint3 &from) : x(from.x), y(from.y), z(from.z) {}
+constexpr dim3::operator uint3() const { return {x, y, z}; }
+#if !defined(OFFLOAD_CPU)
+#define OFFLOAD_INDEX(type)                                                                                            \
+  __attribute__((device, always_inline)) inline type::operator uint3() const { return {x, y, z}; }
+OFFLOAD_INDEX(offload_thread_index)
+OFFLOAD_INDEX(offload_block_index)
+OFFLOAD_INDEX(offload_block_size)
+OFFLOAD_INDEX(offload_grid_size)
+#undef OFFLOAD_INDEX
+#endif
+
 /* Adds the products of four bytes: one instruction on most GPUs.  clang recognizes only some of the loops.  The others would
  * make kernels of quantized numbers several times larger. */
 #if defined(__GFX11__) || defined(__GFX12__)

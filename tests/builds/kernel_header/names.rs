@@ -94,6 +94,7 @@ __sad(-3, 5, 1u) == 9 && __usad(5u, 3u, 1u) == 3
 __hadd(-3, 2) == -1 && __rhadd(1, 2) == 2 && __uhadd(0xffffffffu, 1u) == 0x80000000u && __urhadd(1u, 2u) == 2
 min(-1l, 2ul) == 2 && max(1ul, -1l) == ULONG_MAX && min(3ll, 2ull) == 2 && max(1ull, -1ll) == ULLONG_MAX && min(-1, 2u) == 2
 sizeof(long2) == 2 * sizeof(long) && alignof(long2) == sizeof(long2) && alignof(ulong4) == 16 && alignof(uchar4) == 4
+uint3(dim3(1, 2, 3)).z == 3 && dim3(make_uint3(4, 5, 6)).y == 5
 umin(1u, 2u) == 1 && umax(1u, 2u) == 2 && llmin(-1, 2) == -1 && llmax(-1, 2) == 2 && ullmin(1, 2) == 1 && ullmax(1, 2) == 2
 __isnan(NAN) && !__isnanf(1.0f) && __isinf(-INFINITY) && !__isinff(1.0f) && __finite(1.0) && !__finitef(INFINITY)
 __signbit(-0.0) && !__signbit(1.0) && __signbitf(-1.0f)
@@ -130,8 +131,10 @@ CUDART_L2E_F == 1.44269502f && CUDART_LN2_F == 0.693147182f && CUDART_SQRT_TWO =
 ";
 
 /// Statements with names that nvcc defines. Their results are known only at run time.
-const STATEMENTS: [&str; 15] = [
+const STATEMENTS: [&str; 17] = [
     "__shared__ int own[2]; p[n] = int(__cvta_generic_to_shared(own + 1) - __cvta_generic_to_shared(own));",
+    "uint3 t = threadIdx, b(blockIdx); dim3 d = t, e(b), f = threadIdx, g(blockIdx); p[n] = int(d.x + e.x + f.x + g.x);",
+    "uint3 t = blockDim; dim3 d{1, 2, 3}; t = d; d = t; t = threadIdx; d = gridDim; p[n] = int(t.x + d.x);",
     "memcpy(p, p + 4, 4 * n);",
     "memset(p, 0, 4 * n);",
     "assert(p[0] == n);",
