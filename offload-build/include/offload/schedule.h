@@ -812,6 +812,8 @@ inline void run_blocks_on_first_stack(launch &l) { run_blocks(l); }
 inline OFFLOAD_ONE_COPY unsigned run(const unsigned *grid, const unsigned *block, uint64_t first, uint64_t end,
                                      size_t shared_size, void (*thread)(void *), void *context,
                                      const offload_cpu_settings *settings = nullptr) {
+  if (first == end)
+    return 0; /* A grid without blocks has no rows to divide by. */
   launch l = {};
   l.index = &threadIdx;
   l.thread = thread;

@@ -213,6 +213,8 @@ fn reversal(image: &Image, shape: [u32; 3]) {
     // `x` has one element for each thread of two blocks.
     launch!(image, reverse(data: *mut f64), [2, 1, 1], shape, size * 8);
     assert_eq!(x, expected, "reverse {shape:?}");
+    // A grid without blocks runs no thread.
+    launch!(image, reverse(data: *mut f64), [0, 1, 1], shape, size * 8);
 }
 
 fn scan(image: &Image, shape: [u32; 3], n: usize) {
