@@ -246,6 +246,8 @@ OFFLOAD_OPERATION(bit_xor, a ^ b)
 /* Each thread gets the result over all threads. */
 template <unsigned Size, typename Parent, typename T_, typename F_>
 OFFLOAD_DEVICE T_ reduce(const thread_block_tile<Size, Parent> &tile, T_ value, F_ f OFFLOAD_AND_PLACE) {
+  if (__ballot_sync(offload_tile(Size), 1 OFFLOAD_ITS_PLACE) != offload_tile(Size))
+    return offload_warp::reduced(offload_tile(Size), value, f OFFLOAD_ITS_PLACE);
   for (unsigned by = Size / 2; by != 0; by /= 2)
     value = f(value, tile.shfl_xor(value, by OFFLOAD_ITS_PLACE));
   return value;

@@ -166,11 +166,12 @@ OFFLOAD_DEVICE T_ __shfl_xor_sync(offload_mask mask, T_ value, int by, int width
   return offload_warp::value_of(offload_warp_function::shfl_xor, mask, value, source OFFLOAD_ITS_PLACE);
 }
 
-/* Return the lanes that pass the same bits (any); the whole mask if all lanes do, otherwise 0 (all). */
+/* Return the lanes that pass the same bits (any); all lanes if all of them do, otherwise 0 (all).  Lanes of the mask that have
+ * returned or do not exist take no part. */
 template <typename T_>
 OFFLOAD_DEVICE offload_lanes __match_any_sync(offload_mask mask, T_ value OFFLOAD_AND_PLACE) {
   offload_lanes mine = 0;
-  for (offload_lanes left = mask; left != 0;) {
+  for (offload_lanes left = __ballot_sync(mask, 1 OFFLOAD_ITS_PLACE); left != 0;) {
     int first = __builtin_ctzll(left);
     bool is_same = offload_warp::has_same_bits(__shfl_sync(mask, value, first, warpSize OFFLOAD_ITS_PLACE), value);
     offload_lanes same = __ballot_sync(mask, is_same OFFLOAD_ITS_PLACE);
@@ -182,16 +183,17 @@ OFFLOAD_DEVICE offload_lanes __match_any_sync(offload_mask mask, T_ value OFFLOA
 }
 template <typename T_>
 OFFLOAD_DEVICE offload_lanes __match_all_sync(offload_mask mask, T_ value, int *is_same OFFLOAD_AND_PLACE) {
-  T_ first = __shfl_sync(mask, value, __builtin_ctzll(mask), warpSize OFFLOAD_ITS_PLACE);
+  offload_lanes lanes = __ballot_sync(mask, 1 OFFLOAD_ITS_PLACE);
+  T_ first = __shfl_sync(mask, value, __builtin_ctzll(lanes), warpSize OFFLOAD_ITS_PLACE);
   *is_same = __all_sync(mask, offload_warp::has_same_bits(first, value) OFFLOAD_ITS_PLACE);
-  return *is_same ? mask.lanes : 0;
+  return *is_same ? lanes : 0;
 }
 
 namespace offload_warp {
-/* Combines the values of the lanes, in order.  All lanes of the mask get the result. */
+/* Combines the values of the lanes of the mask that have not returned, in order.  All of them get the result. */
 template <typename T_, typename F_>
 OFFLOAD_DEVICE T_ reduced(offload_lanes mask, T_ value, F_ f OFFLOAD_AND_PLACE) {
-  unsigned long long left = mask;
+  unsigned long long left = __ballot_sync(mask, 1 OFFLOAD_ITS_PLACE);
   T_ all = __shfl_sync(mask, value, __builtin_ctzll(left), warpSize OFFLOAD_ITS_PLACE);
   while ((left &= left - 1) != 0)
     all = f(all, __shfl_sync(mask, value, __builtin_ctzll(left), warpSize OFFLOAD_ITS_PLACE));

@@ -657,6 +657,7 @@ KERNEL(returned_lane_right) {
   if (lane >= 20)
     return;
   n[index()] = __shfl_sync(OFFLOAD_ALL_LANES, lane, int(lane + 1) % 20);
+  n[index()] += __reduce_add_sync(OFFLOAD_ALL_LANES, 1u) - 20;
 }
 KERNEL(returned_lane_wrong) {
   UNUSED;
