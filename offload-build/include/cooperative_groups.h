@@ -132,7 +132,7 @@ OFFLOAD_DEVICE offload_lanes offload_tile(unsigned size) {
   return (OFFLOAD_ALL_LANES >> (sizeof(offload_lanes) * 8 - size)) << (offload_lane() & ~(size - 1));
 }
 
-template <unsigned Size, typename Parent = void> class thread_block_tile {
+template <unsigned Size, typename Parent = thread_block> class thread_block_tile {
   static_assert(Size <= unsigned(warpSize) && (Size & (Size - 1)) == 0 && Size != 0,
                 "a tile has as many threads as a warp, or a half, a quarter ...");
 
@@ -143,8 +143,8 @@ public:
   static __device__ unsigned thread_rank() { return offload_lane() & (Size - 1); }
   static constexpr __device__ unsigned num_threads() { return Size; }
   static constexpr __device__ unsigned size() { return Size; }
-  static __device__ unsigned meta_group_rank() { return thread_block::thread_rank() / Size; }
-  static __device__ unsigned meta_group_size() { return (thread_block::num_threads() + Size - 1) / Size; }
+  static __device__ unsigned meta_group_rank() { return Parent::thread_rank() / Size; }
+  static __device__ unsigned meta_group_size() { return (Parent::num_threads() + Size - 1) / Size; }
   __device__ void sync(OFFLOAD_GROUP_PLACE) const { __syncwarp(offload_tile(Size) OFFLOAD_ITS_PLACE); }
 
   __device__ int any(int condition OFFLOAD_AND_PLACE) const {
@@ -201,12 +201,21 @@ public:
       __syncthreads(OFFLOAD_GROUP_AT);
   }
 
-private:
   offload_lanes lanes; /* 0 for a block */
+
+private:
   unsigned rank, threads;
 };
-OFFLOAD_DEVICE thread_group tiled_partition(const thread_group &, unsigned size) {
-  return coalesced_group(offload_tile(size));
+/* Divide a group by the ranks of its threads. */
+OFFLOAD_DEVICE coalesced_group tiled_partition(const coalesced_group &group, unsigned size) {
+  offload_lanes tile = 0;
+  unsigned rank = 0;
+  for (offload_lanes left = group.lanes; left != 0; left &= left - 1, ++rank)
+    tile |= rank / size == group.thread_rank() / size ? left & ~(left - 1) : 0;
+  return coalesced_group(tile);
+}
+OFFLOAD_DEVICE thread_group tiled_partition(const thread_group &group, unsigned size) {
+  return group.lanes != 0 ? tiled_partition(coalesced_group(group.lanes), size) : coalesced_group(offload_tile(size));
 }
 
 template <typename Group> OFFLOAD_DEVICE void sync(const Group &group OFFLOAD_AND_PLACE) { group.sync(OFFLOAD_GROUP_AT); }
@@ -234,6 +243,9 @@ OFFLOAD_DEVICE coalesced_group labeled_partition(const thread_block_tile<Size, P
 #define OFFLOAD_OPERATION(name, result)                                                                                \
   template <typename T_ = void> struct name {                                                                          \
     __device__ T_ operator()(const T_ &a, const T_ &b) const { return result; }                                        \
+  };                                                                                                                   \
+  template <> struct name<void> {                                                                                      \
+    template <typename T_> __device__ T_ operator()(const T_ &a, const T_ &b) const { return result; }                 \
   };
 OFFLOAD_OPERATION(plus, a + b)
 OFFLOAD_OPERATION(less, b < a ? b : a)

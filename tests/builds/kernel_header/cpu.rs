@@ -244,6 +244,11 @@ fn lanes(image: &Image, shape: [u32; 3]) {
     // `x` has one element for each thread, and `found` has eight.
     launch!(image, lanes(from: *const i32, to: *mut i64), [1, 1, 1], shape);
     assert_eq!(found, expected::lanes(&x, image.lanes), "lanes {shape:?}");
+    found.fill(-1);
+    let to = found.as_mut_ptr();
+    // As above.
+    launch!(image, groups(from: *const i32, to: *mut i64), [1, 1, 1], shape);
+    assert_eq!(found, expected::groups(&x, image.lanes), "groups {shape:?}");
 }
 
 fn transpose(image: &Image) {

@@ -74,6 +74,38 @@ pub fn lanes(values: &[i32], warp_size: usize) -> Vec<i64> {
     expected
 }
 
+/// Returns the eight results of `groups` for each value, with warps of `warp_size` lanes.
+pub fn groups(values: &[i32], warp_size: usize) -> Vec<i64> {
+    let mut expected = Vec::new();
+    for (t, own) in values.iter().enumerate() {
+        expected.push((100 * (t % 16 / 4) + 4) as i64);
+        if t % warp_size == 0 {
+            expected.extend([-1; 7]);
+            continue;
+        }
+        // The threads of the thread's group that have not returned, in groups of `size` threads.
+        let there = |size: usize| {
+            let end = values.len().min(t / size * size + size);
+            (t / size * size..end).filter(|l| l % warp_size != 0)
+        };
+        let sum = |threads: &[usize]| threads.iter().map(|l| i64::from(values[*l])).sum::<i64>();
+        let bits = |threads: &[usize]| threads.iter().fold(0, |all, l| all | 1 << (l % warp_size));
+        let same = |size| there(size).filter(|l| values[*l] % 3 == own % 3).collect::<Vec<_>>();
+        let warp: Vec<usize> = there(warp_size).collect();
+        let third = same(32);
+        let rank = third.iter().position(|l| *l == t).expect("the thread is in its group");
+        let pair = third.chunks(2).nth(rank / 2).expect("the thread is in a pair");
+        expected.push(sum(&warp));
+        expected.push(warp.iter().fold(0, |all, l| all ^ i64::from(values[*l])));
+        expected.push(bits(&same(warp_size)));
+        expected.push(bits(&warp));
+        expected.push(sum(&there(8).collect::<Vec<_>>()));
+        expected.push(sum(pair));
+        expected.push((10 * pair.len() + rank % 2) as i64);
+    }
+    expected
+}
+
 /// Returns the result of `transpose` for a matrix with `rows` rows.
 pub fn transposed(values: &[i32], rows: usize, columns: usize) -> Vec<i32> {
     let at = (0..columns).flat_map(|column| (0..rows).map(move |row| row * columns + column));

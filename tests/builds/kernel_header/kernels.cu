@@ -1,5 +1,7 @@
 // Kernels whose threads wait for each other. expected.rs computes their results in plain Rust.
 
+#include <cooperative_groups.h>
+
 __device__ unsigned thread_of_block() {
   return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
 }
@@ -90,6 +92,28 @@ extern "C" __global__ void lanes(const int *x, long long *out) {
   for (int step = warpSize / 2; step > 0; step /= 2)
     sum += __shfl_down_sync(OFFLOAD_ALL_LANES, sum, step);
   mine[7] = t % warpSize == 0 ? sum : 0;
+}
+
+// Computes 8 results for each thread. All but the first are among lanes that have not returned.
+extern "C" __global__ void groups(const int *x, long long *out) {
+  namespace cg = cooperative_groups;
+  unsigned t = thread_of_block();
+  int own = x[t], is_same;
+  long long *mine = out + 8 * t;
+  cg::thread_block block = cg::this_thread_block();
+  auto four = cg::tiled_partition<4>(cg::tiled_partition<16>(block));
+  mine[0] = 100 * four.meta_group_rank() + four.meta_group_size();
+  if (t % warpSize == 0)
+    return;
+  mine[1] = __reduce_add_sync(OFFLOAD_ALL_LANES, own);
+  mine[2] = __reduce_xor_sync(OFFLOAD_ALL_LANES, own);
+  mine[3] = (long long)__match_any_sync(OFFLOAD_ALL_LANES, own % 3);
+  mine[4] = (long long)__match_all_sync(OFFLOAD_ALL_LANES, 7, &is_same) * is_same;
+  mine[5] = cg::reduce(cg::tiled_partition<8>(block), own, cg::plus<>());
+  cg::coalesced_group third = cg::labeled_partition(cg::tiled_partition<32>(block), own % 3);
+  cg::coalesced_group pair = cg::tiled_partition(third, 2);
+  mine[6] = cg::reduce(pair, own, cg::plus<int>());
+  mine[7] = 10 * pair.size() + cg::tiled_partition(cg::thread_group(third), 2).thread_rank();
 }
 
 // Calls each atomic function in all threads of the grid.
