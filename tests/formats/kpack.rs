@@ -5,6 +5,7 @@
 use offload_format::ErrorKind;
 use offload_format::inventory::{ContainerKind, Images, Inventory};
 use offload_format::kpack::{Kpack, KpackManifest, KpackReference, MAGIC, is_binary_of};
+use offload_tests::containers::archive;
 use offload_tests::prelude::*;
 
 /// Tests fields that the corpus's dumps do not contain.
@@ -44,6 +45,13 @@ fn references_and_manifests() {
     let reference = KpackReference::parse(with_more).unwrap();
     assert_eq!((reference.kernel_name, reference.search_paths), ("a", vec!["p", "q"]));
 
+    let with_paths = |count: u8| {
+        let start = b"\x82\xabkernel_name\xa1a\xb2kpack_search_paths\xdc\0";
+        [&start[..], &[count], &b"\xa1x".repeat(count.into())].concat()
+    };
+    assert_eq!(KpackReference::parse(&with_paths(64)).unwrap().search_paths.len(), 64);
+    assert!(KpackReference::parse(&with_paths(65)).is_err());
+
     let bytes = corpus_file("kpack/demo.kpm");
     let manifest = KpackManifest::parse(&bytes).unwrap();
     let files = manifest.files.iter().map(|it| (it.target, it.file, it.size, it.kernels));
@@ -57,6 +65,14 @@ fn references_and_manifests() {
         let bytes = [&start[..], &[0xa0 | name.len() as u8], name.as_bytes()].concat();
         assert!(KpackManifest::parse(&bytes).is_err(), "{name}");
     }
+}
+
+#[test]
+fn many_references_end_somewhere() {
+    let library = corpus_file("kpack/libk.so");
+    let archive = archive(&[("libk.so", &library[..]); 18]);
+    let inventory = Inventory::of(&archive, 1 << 30);
+    assert_eq!((inventory.references.len(), inventory.problems.len()), (16, 2));
 }
 
 /// Returns a pack with 48 zeros at offset 16, followed by this table.

@@ -273,9 +273,17 @@ pub(super) fn oxarts<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a 
     }
 }
 
+/// The maximum number of references to kernel packs in a file, because each is compared with all
+/// wrappers of the file.
+const MOST_REFERENCES: usize = 16;
+
 /// Adds a program's or library's reference to its code objects in a kernel pack.
 pub(super) fn kpack_reference<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
     match KpackReference::parse(section) {
+        Ok(_) if list.inventory.references.len() == MOST_REFERENCES => {
+            let what = "kpack reference (more than 16 in the file)";
+            list.problem(place, Error::new(ErrorKind::Malformed, what, 0));
+        }
         Ok(reference) => list.inventory.references.push(Reference { place, reference }),
         Err(error) => list.problem(place, error),
     }

@@ -12,6 +12,9 @@ const WHAT: &str = "kpack reference";
 /// The maximum size in bytes of a reference that HIP's runtime reads.
 const MOST: usize = 64 * 1024;
 
+/// The maximum number of paths in a reference, because each path is a file to try.
+const MOST_PATHS: usize = 64;
+
 /// The section `.rocm_kpack_ref` (`.kpackrf` in PE images), which refers to the code objects of a
 /// program or library. The section contains a MessagePack map with `kernel_name` and the array
 /// `kpack_search_paths`.
@@ -28,7 +31,7 @@ impl<'data> KpackReference<'data> {
     /// Reads a reference. Bytes after the reference are ignored.
     ///
     /// Like HIP's runtime, returns an error if the reference is malformed, or has no name or no
-    /// path.
+    /// path. Unlike HIP's runtime, returns an error if the reference has more than 64 paths.
     pub fn parse(section: &'data [u8]) -> Result<Self> {
         let mut cursor = Cursor::new(section.get(..MOST).unwrap_or(section), WHAT);
         let (mut name, mut search_paths) = (None, Vec::new());
@@ -39,6 +42,10 @@ impl<'data> KpackReference<'data> {
                     for _ in 0..cursor.array("kpack_search_paths of the kpack reference")? {
                         // Skip values that are not text, as HIP's runtime does.
                         match cursor.clone().next()? {
+                            Value::Str(_) if search_paths.len() == MOST_PATHS => {
+                                let what = "kpack reference (more than 64 paths)";
+                                return Err(Error::new(ErrorKind::Malformed, what, 0));
+                            }
                             Value::Str(_) => {
                                 search_paths.push(cursor.str("path of the kpack reference")?)
                             }
