@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// The bytes of a file. A regular file is mapped, and any other file is read to its end. On
-/// Windows, regular files may be read, too.
+/// Windows and on some file systems, regular files may be read, too.
 #[derive(Debug)]
 pub struct Input(Bytes);
 
@@ -71,8 +71,12 @@ impl Input {
         // behind a shared reference. Readers therefore copy each number before checking it, so that
         // they see only one value, and never create a `str` from unchecked bytes. If a process
         // truncates the file, a signal ends this process.
-        let map = unsafe { Mmap::map(&file)? };
-        Ok(Self(Bytes::Mapped { file, map }))
+        let map = unsafe { Mmap::map(&file) };
+        match map {
+            Ok(map) => Ok(Self(Bytes::Mapped { file, map })),
+            // Some file systems, such as sysfs, cannot map files.
+            Err(_) => Self::read(file, u64::MAX),
+        }
     }
 
     /// Opens the file of a thin archive's member.

@@ -3,6 +3,7 @@
 use super::{GFX906, HOST, bundler};
 use offload_tests::registry::LLVM;
 use offload_tests::side_by_side::{Case, Ran, Whose};
+use std::path::Path;
 
 #[test(LLVM.slow())]
 fn wrong_options() {
@@ -143,4 +144,15 @@ fn help_and_version() {
             assert!(text.contains("clang-offload-bundler version 22.1.8"), "{text:?}");
         }
     }
+}
+
+const SYSFS: &str = "/sys/devices/system/cpu/online";
+
+fn why_no_sysfs() -> Option<String> {
+    (!Path::new(SYSFS).exists()).then(|| format!("there is no {SYSFS}"))
+}
+
+#[test(LLVM.ignored_if(why_no_sysfs))]
+fn a_file_that_cannot_be_mapped() {
+    bundler(&format!("-type=bc -list -input={SYSFS}")).assert_same().success();
 }
