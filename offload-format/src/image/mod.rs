@@ -179,7 +179,7 @@ impl ImageHeader {
             ImageHeader::CodeObject(header) => header.code(named),
             ImageHeader::Cubin(header) => header.code(named),
             ImageHeader::Ptx(header) => header.code(),
-            ImageHeader::SpirV(header) if named.is_spirv() => {
+            ImageHeader::SpirV(header) if named.is_spirv() && header.why_not_opencl().is_none() => {
                 named.with_spirv(header.version, header.needs)
             }
             ImageHeader::Elf { .. } | ImageHeader::Pe { .. } if named.cpu_triple().is_some() => {
@@ -204,7 +204,9 @@ impl ImageHeader {
             ImageHeader::CodeObject(header) => header.contradicts(named),
             ImageHeader::Cubin(header) => header.contradicts(named),
             ImageHeader::Ptx(header) => header.contradicts(named),
-            ImageHeader::SpirV(_) => !named.is_spirv() && !may_be_cpu(),
+            ImageHeader::SpirV(header) => {
+                (!named.is_spirv() || header.why_not_opencl().is_some()) && !may_be_cpu()
+            }
             ImageHeader::Elf { .. } | ImageHeader::Pe { .. } => !may_be_cpu(),
             ImageHeader::Bitcode | ImageHeader::Fatbin => false,
         }
@@ -268,7 +270,10 @@ impl fmt::Display for ImageHeader {
             ImageHeader::CodeObject(header) => {
                 write!(f, "an AMD GPU (code object version {})", header.version)
             }
-            ImageHeader::SpirV(_) => f.write_str("SPIR-V"),
+            ImageHeader::SpirV(header) => f.write_str(match header.why_not_opencl() {
+                Some(_) => "SPIR-V that no OpenCL driver accepts",
+                None => "SPIR-V",
+            }),
             ImageHeader::Elf { machine } => write!(f, "a CPU (ELF machine {machine})"),
             ImageHeader::Pe { machine } => write!(f, "a CPU (PE machine {machine:#x})"),
             _ => f.write_str("nothing"),

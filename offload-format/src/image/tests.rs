@@ -42,6 +42,10 @@ fn spirv() -> ImageHeader {
     spirv_with(&[6], u32::to_le_bytes)
 }
 
+fn shader() -> ImageHeader {
+    spirv_with(&[1, 10], u32::to_le_bytes)
+}
+
 #[test]
 fn modules_that_are_not_for_opencl() {
     let why = |image| match image {
@@ -49,8 +53,9 @@ fn modules_that_are_not_for_opencl() {
         _ => panic!("{image}"),
     };
     assert_eq!(why(spirv_with(&[4, 6], u32::to_le_bytes)), None);
-    let shader = "is SPIR-V without the capability Kernel, for example a Vulkan shader";
-    assert_eq!(why(spirv_with(&[1, 10], u32::to_le_bytes)), Some(shader));
+    let not_kernel = "is SPIR-V without the capability Kernel, for example a Vulkan shader";
+    assert_eq!(why(shader()), Some(not_kernel));
+    assert_eq!(shader().to_string(), "SPIR-V that no OpenCL driver accepts");
     let big = spirv_with(&[4, 6, 10], u32::to_be_bytes);
     assert!(why(big).is_some_and(|why| why.starts_with("is big-endian SPIR-V")));
     let ImageHeader::SpirV(header) = big else { panic!("{big}") };
@@ -59,7 +64,7 @@ fn modules_that_are_not_for_opencl() {
     let target = OffloadArch::parse("spirv64").unwrap();
     let head = [0x0723_0203_u32, 0x0001_0600].map(u32::to_le_bytes).concat();
     let refused = crate::image::pack_kind_for(&target, &head, String::new());
-    assert_eq!(refused, Err(format!("it {shader}")));
+    assert_eq!(refused, Err(format!("it {not_kernel}")));
 }
 
 fn by_name(name: &str) -> ImageCode<'_> {
@@ -95,6 +100,9 @@ fn names_that_promise_too_much() {
         (ptx("sm_90a"), "compute_90", true),
         (ptx("sm_90a"), "sm_90a", false),
         (spirv, "amdgcnspirv", false),
+        (spirv, "spirv64", false),
+        (shader(), "spirv64", true),
+        (shader(), "cpu", false),
         (spirv, "gfx906", true),
         (ImageHeader::Elf { machine: 62 }, "gfx906", true),
         (ImageHeader::Pe { machine: 0x8664 }, "gfx906", true),
@@ -118,6 +126,7 @@ fn the_header_counts_more_than_the_name() {
         (cubin(), "sm_80", cubin_for("sm_90")),
         (spirv, "amdgcnspirv", by_name("amdgcnspirv")),
         (spirv, "gfx906", ImageCode::Other),
+        (shader(), "spirv64", ImageCode::Other),
         (ImageHeader::Elf { machine: 62 }, "cpu", by_name("cpu")),
         (ImageHeader::Elf { machine: 62 }, "gfx906", ImageCode::Other),
     ] {
