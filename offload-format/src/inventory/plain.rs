@@ -5,8 +5,9 @@ use super::image::Bytes;
 use super::listing::Listing;
 use super::{ContainerKind, Image, Place};
 use crate::bundle::{Bundle, Entry};
-use crate::image;
+use crate::image::ImageHeader;
 use crate::offload_binary::OffloadBinary;
+use crate::target::{IntelArch, OffloadArch};
 use alloc::borrow::Cow;
 use alloc::string::ToString;
 use alloc::sync::Arc;
@@ -77,7 +78,13 @@ pub(super) fn raw<'a>(list: &mut Listing<'a>, place: Place<'a>, bytes: &'a [u8])
     list.add(place, ContainerKind::Raw, size);
     let mut image = Image::new(list.last(), Bytes::Here(bytes), size);
     image.offset = Some(place.offset);
-    let header = image::ImageHeader::parse(bytes).ok();
-    image.target_id = header.and_then(|it| it.arch()).map(|arch| Cow::Owned(arch.to_string()));
+    let arch = |header| match header {
+        ImageHeader::SpirV(spirv) if spirv.why_not_opencl().is_none() => {
+            Some(OffloadArch::Intel(IntelArch::Spirv64))
+        }
+        _ => header.arch(),
+    };
+    let header = ImageHeader::parse(bytes).ok();
+    image.target_id = header.and_then(arch).map(|arch| Cow::Owned(arch.to_string()));
     list.add_images(None, [image]);
 }
