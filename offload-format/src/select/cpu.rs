@@ -101,5 +101,18 @@ fn is_this_system(triple: TargetTriple<'_>) -> bool {
         || (env.starts_with("msvc") && cfg!(target_env = "msvc"))
         || (env.starts_with("ohos") && cfg!(target_env = "ohos"))
         || ((android || matches!(env, "" | "unknown")) && !one_of_three);
-    same_os && same_env
+    same_os && same_env && !env.ends_with(OTHER_ABI)
 }
+
+/// The end of the environment's name in triples for this architecture's other ABI.
+const OTHER_ABI: &str = if cfg!(target_abi = "eabihf") {
+    "eabi"
+} else if cfg!(target_abi = "eabi") {
+    "eabihf"
+} else if cfg!(any(target_abi = "x32", target_abi = "ilp32")) {
+    "gnu"
+} else if cfg!(target_arch = "aarch64") {
+    "ilp32"
+} else {
+    "x32"
+};

@@ -278,6 +278,7 @@ fn the_host_gets_its_own_image_only() {
     for other in [
         "aarch64-unknown-linux-gnu",
         "x86_64-unknown-linux-musl",
+        "x86_64-unknown-linux-gnux32",
         "x86_64-pc-windows-msvc",
         "x86_64-apple-darwin",
     ] {

@@ -162,10 +162,15 @@ fn described(part: &Part<'_>) -> Result<Described> {
 
 /// Returns the target triple of the machine on which this program runs.
 fn host_triple() -> Result<String> {
-    let arch = std::env::consts::ARCH;
+    let arch = match std::env::consts::ARCH {
+        "x86" => "i686",
+        "powerpc64" if cfg!(target_endian = "little") => "powerpc64le",
+        arch => arch,
+    };
     let system = match (std::env::consts::OS, cfg!(target_env = "musl")) {
         ("linux", false) => "unknown-linux-gnu",
         ("linux", true) => "unknown-linux-musl",
+        ("windows", _) if cfg!(target_env = "gnu") => "pc-windows-gnu",
         ("windows", _) => "pc-windows-msvc",
         ("macos", _) => "apple-darwin",
         (other, _) => {
@@ -233,4 +238,29 @@ fn check_together(parts: &[Part<'_>]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use offload_format::select::{Candidate, DeviceInfo, Fit, judge};
+    use offload_format::target::ImageCode;
+
+    struct Host(String);
+
+    impl Candidate for Host {
+        fn code(&self) -> ImageCode<'_> {
+            ImageCode::Cpu(&self.0)
+        }
+
+        fn label(&self) -> &str {
+            &self.0
+        }
+    }
+
+    #[test]
+    fn the_host_runs_code_for_its_triple() {
+        let host = Host(host_triple().unwrap());
+        assert_eq!(judge(&host, &DeviceInfo::cpu()), Ok(Fit::Cpu), "{}", host.0);
+    }
 }
