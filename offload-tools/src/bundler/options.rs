@@ -40,6 +40,7 @@ pub(super) struct Options {
 const DEBUG_ONLY: &str = "debug-only";
 
 pub(super) const GRAMMAR: Grammar = Grammar {
+    name: "clang-offload-bundler",
     // The messages are LLVM's, because LLVM's tests and other scripts search for them. LLVM has the
     // option `-debug-only` only in debug builds.
     overview: "A tool to bundle several input files of the specified type <type> \n\

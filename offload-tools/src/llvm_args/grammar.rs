@@ -5,6 +5,8 @@ use strsim::levenshtein;
 /// A description of a tool's command line.
 #[derive(Debug)]
 pub struct Grammar {
+    /// The tool's name in the heading of its options, whatever name it is called by.
+    pub name: &'static str,
     /// The lines about the tool's purpose in its help.
     pub overview: &'static str,
     /// The output of `--version`.

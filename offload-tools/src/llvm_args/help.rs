@@ -38,7 +38,7 @@ pub(super) fn text(grammar: &Grammar, program: &str, groups: bool, hidden: bool)
         let width = width(&generic).max(width(&own));
         out.push_str("\nGeneric Options:\n\n");
         list(&mut out, generic, width);
-        write!(out, "\n{name} options:\n\n").expect("writing to a String cannot fail");
+        write!(out, "\n{} options:\n\n", grammar.name).expect("writing to a String cannot fail");
         list(&mut out, own, width);
     } else {
         let mut all = own;

@@ -294,8 +294,13 @@ mod tests {
         option("level", Value::Integer),
         option("list", Value::Flag),
     ];
-    const WITHOUT_POSITIONAL: Grammar =
-        Grammar { overview: "Does it.", version: "1\n", options: OPTIONS, positional: None };
+    const WITHOUT_POSITIONAL: Grammar = Grammar {
+        name: "tool",
+        overview: "Does it.",
+        version: "1\n",
+        options: OPTIONS,
+        positional: None,
+    };
     const GRAMMAR: Grammar = Grammar { positional: Some("<file>"), ..WITHOUT_POSITIONAL };
     const REQUIRED: Grammar = Grammar {
         options: &[

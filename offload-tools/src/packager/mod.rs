@@ -25,10 +25,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 const GRAMMAR: Grammar = Grammar {
+    name: "llvm-offload-binary",
     // LLVM's text, because users' scripts search for it.
     overview: "A utility for bundling several object files into a single binary.\n\
         The output binary can then be embedded into the host section table\n\
-        to create a fatbinary containing offloading code.\n",
+        to create a fatbinary containing offloading code.",
     version: concat!(
         "offload-tools LLVM version 22.1.8\n  offload-tools ",
         env!("CARGO_PKG_VERSION"),

@@ -133,10 +133,7 @@ fn structure(help: &str) -> Vec<String> {
             None if line.starts_with("USAGE") => line.split(" [options]").next().unwrap(),
             // Skip continuation lines, which have no option name.
             None if line.starts_with("   ") => continue,
-            // The headings contain the tool's new name, even if it was called by its old name.
-            None if line.ends_with(" options:") => "its own options",
-            None if line.ends_with(':') => line,
-            None => continue,
+            None => line,
         };
         lines.push(line.split_whitespace().collect::<Vec<_>>().join(" "));
     }
