@@ -3,6 +3,7 @@
 use super::Options;
 use offload_format::compressed::{CompressOptions, Version};
 use std::env;
+use std::str::FromStr;
 
 /// Settings for writing a bundle, from the options and the environment.
 #[derive(Debug)]
@@ -23,23 +24,23 @@ impl Settings {
 
         let mut compress = CompressOptions::default();
         const LEVEL: &str = "OFFLOAD_BUNDLER_COMPRESSION_LEVEL";
-        compress.level = var(LEVEL).and_then(|value| match value.parse() {
-            Ok(level) => Some(level),
-            Err(_) => {
+        compress.level = var(LEVEL).and_then(|value| {
+            let level = number(&value);
+            if level.is_none() {
                 eprintln!("Warning: Invalid value for {LEVEL}: {value}. Ignoring it.");
-                None
             }
+            level
         });
         compress.level = options.compression_level.or(compress.level);
 
         const VERSION: &str = "COMPRESSED_BUNDLE_FORMAT_VERSION";
         if let Some(value) = var(VERSION) {
-            match value.parse::<u64>().map(Version::from_number) {
-                Ok(Some(version)) => compress.version = version,
-                Ok(None) => eprintln!(
+            match number::<u16>(&value).map(|number| Version::from_number(number.into())) {
+                Some(Some(version)) => compress.version = version,
+                Some(None) => eprintln!(
                     "Warning: Invalid value for {VERSION}: {value}. Valid values are 2 or 3. Using default version 3."
                 ),
-                Err(_) => eprintln!(
+                None => eprintln!(
                     "Warning: Invalid value for {VERSION}: {value}. Using default version 3."
                 ),
             }
@@ -52,6 +53,11 @@ impl Settings {
                 .then_some(compress),
         }
     }
+}
+
+/// Parses a number as LLVM does, which refuses a plus sign.
+fn number<N: FromStr>(text: &str) -> Option<N> {
+    text.parse().ok().filter(|_| !text.starts_with('+'))
 }
 
 fn var(name: &str) -> Option<String> {

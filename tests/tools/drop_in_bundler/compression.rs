@@ -63,10 +63,10 @@ fn environment() {
         variables.iter().fold(compress("bc", rest), |case, (name, value)| case.env(name, value))
     };
     assert_alike(&case("", &[ON]), "bc");
-    for version in ["2", "003", "4", "0", "abc", "", "2x", "-2"] {
+    for version in ["2", "003", "4", "0", "abc", "", "2x", "-2", "+2", "65535", "65536"] {
         assert_alike(&case("", &[ON, (VERSION, version)]), "bc");
     }
-    for level in ["9", "-3", "zz", "", "9x", " 9"] {
+    for level in ["9", "-3", "zz", "", "9x", " 9", "+3"] {
         assert_alike(&case("", &[ON, VERBOSE, (LEVEL, level)]), "bc");
     }
     let both = case("-compression-level=5", &[ON, VERBOSE, (LEVEL, "9")]);
