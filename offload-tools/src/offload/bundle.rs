@@ -18,8 +18,8 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "TARGET is gfx90a:xnack-, gfx11-generic, or a bundle entry ID such as \
     host-x86_64-unknown-linux-gnu-, openmp-nvptx64-nvidia-cuda--sm_80. The bundle has the form \
-    that HIP's runtime needs: first an entry for the host (empty, unless one is given), then code \
-    objects at multiples of 4096 bytes.")]
+    that HIP's runtime needs: code objects at multiples of 4096 bytes and, unless an entry for the \
+    host is given, first an empty one.")]
 pub struct Args {
     /// An image and its target: gfx90a:xnack-=a.hsaco
     #[arg(required = true, value_name = "TARGET=FILE")]
