@@ -92,31 +92,18 @@ impl fmt::Display for Fit {
                 f.write_str("made for the family that this processor belongs to")
             }
             Fit::SpirV => f.write_str("SPIR-V, compiled by the runtime"),
-            Fit::Cubin(arch) => {
+            Fit::Cubin(arch) | Fit::Ptx { arch, .. } => {
+                let (code, others, by) = match self {
+                    Fit::Cubin(_) => ("machine code", ": same major, minor not higher", ""),
+                    _ => ("PTX", " and up", ", compiled by the driver"),
+                };
+                let (family, others) = match arch.suffix {
+                    None => ("", others),
+                    Some(NvidiaSuffix::FamilySpecific) => ("the family of ", ""),
+                    Some(NvidiaSuffix::ArchSpecific) => ("", " only"),
+                };
                 let (major, minor) = (arch.major, arch.minor);
-                match arch.suffix {
-                    None => {
-                        write!(f, "machine code for {major}.{minor}: same major, minor not higher")
-                    }
-                    Some(NvidiaSuffix::FamilySpecific) => {
-                        write!(f, "machine code for the family of {major}.{minor}")
-                    }
-                    Some(NvidiaSuffix::ArchSpecific) => {
-                        write!(f, "machine code for {major}.{minor} only")
-                    }
-                }
-            }
-            Fit::Ptx { arch, .. } => {
-                let (major, minor) = (arch.major, arch.minor);
-                match arch.suffix {
-                    None => write!(f, "PTX for {major}.{minor} and up, compiled by the driver"),
-                    Some(NvidiaSuffix::FamilySpecific) => {
-                        write!(f, "PTX for the family of {major}.{minor}, compiled by the driver")
-                    }
-                    Some(NvidiaSuffix::ArchSpecific) => {
-                        write!(f, "PTX for {major}.{minor} only, compiled by the driver")
-                    }
-                }
+                write!(f, "{code} for {family}{major}.{minor}{others}{by}")
             }
             Fit::Cpu => f.write_str("made for this CPU"),
         }

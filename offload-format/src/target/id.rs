@@ -52,6 +52,7 @@ impl<'a> TargetId<'a> {
     /// Like [`TargetId::parse`], but the error is only a position and a reason, so this function
     /// needs no allocation and works in constants.
     pub(crate) const fn check(text: &'a str) -> Result<Self, (usize, &'static str)> {
+        const NO_FEATURE: &str = "expected a feature name followed by '+' or '-', such as 'xnack-'";
         let bytes = text.as_bytes();
         let mut at = 0;
         while at < bytes.len() && bytes[at] != b':' {
@@ -76,18 +77,12 @@ impl<'a> TargetId<'a> {
                 let ends = at + 1 == bytes.len() || bytes[at + 1] == b':';
                 let is_sign = ends && at > start && matches!(bytes[at], b'+' | b'-');
                 if !(is_sign || bytes[at].is_ascii_alphanumeric() || bytes[at] == b'_') {
-                    return Err((
-                        start,
-                        "expected a feature name followed by '+' or '-', such as 'xnack-'",
-                    ));
+                    return Err((start, NO_FEATURE));
                 }
                 at += 1;
             }
             if at == start || !matches!(bytes[at - 1], b'+' | b'-') {
-                return Err((
-                    start,
-                    "expected a feature name followed by '+' or '-', such as 'xnack-'",
-                ));
+                return Err((start, NO_FEATURE));
             }
             let mut before = processor.len() + 1;
             while before < start {

@@ -144,8 +144,10 @@ fn print_packs(out: &mut out::Out, args: &Args, file: &Visited<'_>) -> Result<bo
     for problem in &problems {
         writeln!(out, "{name}: {} {check}", styled(BAD, problem))?;
     }
-    for gap in beside.all_gaps().iter().filter(|_| args.notes) {
-        writeln!(out, "{name}: note: {gap} {check}")?;
+    if args.notes {
+        for gap in beside.all_gaps() {
+            writeln!(out, "{name}: note: {gap} {check}")?;
+        }
     }
     Ok(problems.is_empty())
 }

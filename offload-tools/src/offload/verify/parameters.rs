@@ -3,7 +3,7 @@
 
 use crate::describe::KernelRecord;
 use crate::text::{escaped_str, shortened};
-use offload_format::inventory::{Container, ContainerKind, Image, ImageKind};
+use offload_format::inventory::{self, Container, ContainerKind, Image, ImageKind};
 use offload_format::target::Vendor;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,16 +17,10 @@ pub(super) struct Parameters {
     kernels: BTreeMap<(String, String), Vec<Layout>>,
 }
 
-/// The common place of the images in a pack or another container.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Place {
-    slice: Option<u32>,
-    member: Option<Vec<u8>>,
-    section: Option<Vec<u8>>,
-    /// The container's number. `None` for offload binaries, of which a pack contains several in a
-    /// row, one per target.
-    container: Option<usize>,
-}
+/// The common place of the images in a pack or another container: the slice, the member, the
+/// section and the container's number. The number is `None` for offload binaries, of which a pack
+/// contains several in a row, one per target.
+type Place = (Option<u32>, Option<Vec<u8>>, Option<Vec<u8>>, Option<usize>);
 
 /// A kernel's parameters, and the first image with this layout.
 #[derive(Debug)]
@@ -51,7 +45,9 @@ impl Parameters {
         kind: ImageKind,
         kernels: Vec<KernelRecord>,
     ) -> Vec<String> {
-        let place = Place::of(number, container);
+        let inventory::Place { slice, member, section, .. } = container.place;
+        let number = (container.kind != ContainerKind::OffloadBinary).then_some(number);
+        let place: Place = (slice, member.map(<[u8]>::to_vec), section.map(<[u8]>::to_vec), number);
         let (module, target) = (image.module.as_deref().unwrap_or_default(), image.label());
         let is_new = self.images.insert((module.to_owned(), target.to_owned()));
         // If a target occurs again, its image belongs to another pack, which a linker has placed
@@ -74,18 +70,6 @@ impl Parameters {
             layouts.push(layout);
         }
         found
-    }
-}
-
-impl Place {
-    fn of(number: usize, container: &Container<'_>) -> Self {
-        let place = &container.place;
-        Self {
-            slice: place.slice,
-            member: place.member.map(<[u8]>::to_vec),
-            section: place.section.map(<[u8]>::to_vec),
-            container: (container.kind != ContainerKind::OffloadBinary).then_some(number),
-        }
     }
 }
 
