@@ -72,6 +72,17 @@ fn each_processor_is_served_by_its_code() {
     }
 }
 
+/// Tests SPIR-V for AMD's GPUs in a compressed bundle, which only some versions of ROCm read.
+#[test]
+fn spirv_that_rocm_compiles() {
+    let folder = scratch::folder("offload-reach-spirv");
+    let image = corpus_path("image/shared.spv");
+    let made = format!("bundle --compress -o x amdgcnspirv={}", image.display());
+    assert_eq!(offload(&folder, &made).code, 0);
+    let ran = offload(&folder, "reach x");
+    assert!(ran.stdout.contains("  amdgcnspirv, compiled by ROCm 7.0 or later  "), "{ran:?}");
+}
+
 /// Tests that files without device code need no image, but that an archive with only such files
 /// serves no GPU.
 #[test]

@@ -126,6 +126,9 @@ fn description(row: &Row, gets: &Gets) -> String {
             "machine code".to_owned()
         }
         (How::MachineCode | How::Compatible, _) => format!("machine code for {image}"),
+        (How::Compiled, Some(version)) if row.device.starts_with("gfx") => {
+            format!("{image}, compiled by ROCm {version} or later")
+        }
         (How::Compiled, Some(driver)) => format!("{image}, compiled by a CUDA {driver} driver"),
         (How::Linked, Some(driver)) => format!("{image}, linked by a CUDA {driver} driver"),
         (How::Linked, None) => format!("{image}, linked by the driver"),
