@@ -147,12 +147,16 @@ fn ptx_that_no_driver_has_compiled() {
     let ran = compile(&["right.bin"]);
     assert_eq!((ran.code, &*ran.stderr), (0, ""));
     assert!(ran.stdout.contains("sm_90, sm_89, sm_87, sm_86, sm_80: ptxas compiles it"), "{ran:?}");
-    scratch::write(
-        folder.join("own.ptx"),
-        text(90, "wgmma.fence.sync.aligned;").replace("7.8", "8.0").replace("sm_90", "sm_90a"),
-    );
-    let ran = compile(&["own.ptx"]);
-    assert_eq!((ran.code, &*ran.stderr), (0, ""));
+    let own =
+        text(90, "wgmma.fence.sync.aligned;").replace("7.8", "8.0").replace("sm_90", "sm_90a");
+    scratch::write(folder.join("own.ptx"), &own);
+    // clang names PTX after the GPU, not `compute_90a`.
+    let own = [(StatedKind::PTX, OffloadKind::CUDA, [("arch", "sm_90a")], own)];
+    scratch::write(folder.join("own.bin"), binary(Version::V2, &own));
+    for file in ["own.ptx", "own.bin"] {
+        let ran = compile(&[file]);
+        assert_eq!((ran.code, &*ran.stderr), (0, ""), "{file}");
+    }
     let ran = compile(&["both.bin"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     for part in

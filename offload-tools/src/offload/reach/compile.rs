@@ -8,6 +8,7 @@ use crate::text;
 use offload_build::doctor::Assembler;
 use offload_format::inventory::Images;
 use offload_format::select::Candidate;
+use offload_format::target::{ImageCode, NvidiaCode, NvidiaSuffix};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -102,9 +103,11 @@ impl Compiled {
     /// Merges another file's result into this one.
     pub(super) fn and(mut self, other: Self) -> Self {
         let add = |all: &mut Vec<String>, more: Vec<String>| {
-            let is_new = |gpu: &String| !all.contains(gpu);
-            let new: Vec<String> = more.into_iter().filter(is_new).collect();
-            all.extend(new);
+            for gpu in more {
+                if !all.contains(&gpu) {
+                    all.push(gpu);
+                }
+            }
         };
         add(&mut self.devices, other.devices);
         add(&mut self.unknown, other.unknown);
@@ -177,8 +180,12 @@ impl Job<'_> {
         let output = self.source.with_extension(format!("{}.cubin", self.device));
         // PTX for a single GPU, such as `compute_90a`, is compiled for the GPU name with the
         // letter: `sm_90a`.
-        let own = self.image.label().strip_prefix("compute_").filter(|own| own.ends_with('a'));
-        let arch = own.map_or(self.device.to_owned(), |own| format!("sm_{own}"));
+        let arch = match self.image.code() {
+            ImageCode::Ptx { arch, .. } if arch.suffix == Some(NvidiaSuffix::ArchSpecific) => {
+                arch.with_code(NvidiaCode::Cubin).to_string()
+            }
+            _ => self.device.to_owned(),
+        };
         let ran = Command::new(&ptxas.path)
             .arg(format!("-arch={arch}"))
             .args(self.is_linked.then_some("--compile-only"))
