@@ -23,6 +23,7 @@ const LARGEST_OF_NUMBERS: u64 = 8;
 /// | records that only one description defines | the other description does not access them |
 /// | what a `void *` points to | the source does not declare it |
 /// | `unsigned short` of the CPU's compiler for a `_Float16` or `__bf16` | g++ 12 has no such types |
+/// | a `const` that the CPU's compiler omits for an array | g++ 12 drops it if a typedef names the array |
 ///
 /// Two pointers to records with the same name are the same, even if the records differ;
 /// [`unlike`](Comparison::unlike) lists the records that differ.
@@ -31,7 +32,7 @@ const LARGEST_OF_NUMBERS: u64 = 8;
 #[derive(Debug)]
 pub struct Comparison<'a> {
     records: [&'a [Record]; 2],
-    has_bits_of_halves: bool,
+    is_with_cpu: bool,
     /// The compared pairs of records; true if the two are the same.
     compared: Vec<([&'a str; 2], bool)>,
     /// Pairs of records behind pointers that still have to be compared.
@@ -44,14 +45,14 @@ impl<'a> Comparison<'a> {
     pub fn new(one: &'a Signatures, other: &'a Signatures) -> Self {
         let records = [&*one.records, &*other.records];
         let (compared, pointees) = (Vec::new(), Vec::new());
-        Self { records, has_bits_of_halves: false, compared, pointees }
+        Self { records, is_with_cpu: false, compared, pointees }
     }
 
-    /// Accepts `u16` in the second description for 16-bit floating-point numbers, because the
-    /// second compiler may lack such types.
+    /// Accepts what the CPU's compiler may omit in the second description: 16-bit floating-point
+    /// types, instead of which it has `u16`, and the `const` of arrays.
     #[inline]
-    pub fn with_bits_of_halves(self) -> Self {
-        Self { has_bits_of_halves: true, ..self }
+    pub fn with_cpu(self) -> Self {
+        Self { is_with_cpu: true, ..self }
     }
 
     /// Returns whether programs pass the same arguments to two kernels.
@@ -98,12 +99,16 @@ impl<'a> Comparison<'a> {
             (Type::Scalar(one), Type::Scalar(other)) => {
                 let is_half = matches!(one, Scalar::F16 | Scalar::Bf16);
                 number(*one) == number(*other)
-                    || self.has_bits_of_halves && is_half && *other == Scalar::U16
+                    || self.is_with_cpu && is_half && *other == Scalar::U16
             }
             (
                 Type::Pointer { is_mutable, to },
                 Type::Pointer { is_mutable: other_is, to: other },
-            ) => is_mutable == other_is && self.is_same_pointee(to, other),
+            ) => {
+                let is_array = matches!(**other, Type::Array { .. });
+                (is_mutable == other_is || self.is_with_cpu && *other_is && is_array)
+                    && self.is_same_pointee(to, other)
+            }
             (Type::Array { of, count }, Type::Array { of: other, count: of_other }) => {
                 count == of_other && self.is_same_value(of, other)
             }
@@ -390,6 +395,22 @@ mod tests {
                 (is_same, unlike.iter().map(|it| it.to_string()).collect()),
                 "{ty} {to}"
             );
+        }
+    }
+
+    #[test]
+    fn the_compiler_of_the_cpu_omits_const_of_arrays() {
+        for (one, other, is_same) in [
+            ("*const [f32; 3]", "*mut [f32; 3]", true),
+            ("*const [f32; 3]", "*mut [f32; 4]", false),
+            ("*mut [f32; 3]", "*const [f32; 3]", false),
+            ("*const f32", "*mut f32", false),
+        ] {
+            let of = |ty: &str| format!("signature k k\nparameter a {ty}\n").parse().unwrap();
+            let [one, other]: [Signatures; 2] = [of(one), of(other)];
+            let [ty, with] = [&one, &other].map(|it| &it.kernels[0].parameters[0].ty);
+            assert_eq!(Comparison::new(&one, &other).with_cpu().is_same(ty, with), is_same);
+            assert!(!Comparison::new(&one, &other).is_same(ty, with));
         }
     }
 

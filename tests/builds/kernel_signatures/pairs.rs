@@ -81,7 +81,13 @@ fn pair(numbers: &mut Numbers, name: &str, is_equal: bool) -> Pair {
         0 => (Kind::Parameter, only(types.map(|ty| format!("float *x, {ty} a, int b")))),
         1 => (Kind::Parameter, only(mutable.map(|ty| format!("{ty} *x, int b")))),
         2 => (Kind::Parameter, only(mutable.map(|ty| format!("{ty} *const *x")))),
-        3 => (Kind::Parameter, only(mutable.map(|ty| format!("{ty} (*x)[3]")))),
+        3 => {
+            let texts = mutable.map(|ty| {
+                let row = format!("typedef {ty} Row{name}[3];\n");
+                (row, format!("{ty} (*x)[3], const {ty} (*y)[3], const Row{name} *z"))
+            });
+            (Kind::Parameter, texts)
+        }
         4 => {
             let fields = types.map(|ty| format!("int first; {ty} second;"));
             (Kind::Parameter, record(&record_name, fields, &format!("{record_name} a")))

@@ -94,4 +94,6 @@ struct __attribute__((packed)) Pixels { char c; uchar1 one; float3 three; };
 
 extern "C" __global__ void tight(Pixels pixels, float *x) { *x = pixels.one.x; }
 
-extern "C" __global__ void deep(const Stars *stars, int ****************************************all, int **two) { two[0] = 0, (void)stars, (void)all; }
+extern "C" __global__ void deep(const Stars *stars, int ****************************************all, int **two, const float rows[][16], const float (&one)[2]) {
+  two[0] = 0, (void)stars, (void)all, (void)rows, (void)one;
+}

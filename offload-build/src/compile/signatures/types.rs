@@ -308,7 +308,7 @@ impl<'ir> Types<'ir> {
         // In Rust, only the name of a pointer type shows whether it is `const`, because Rust's
         // types have no qualifiers.
         let own = node.string("name").filter(|_| self.is_rust);
-        let is_const = own.map_or_else(|| self.bare(base).1, |name| rust::is_const(&name));
+        let is_const = own.map_or_else(|| self.is_const(base), |name| rust::is_const(&name));
         let to = self.pointee(base, name).filter(Type::may_be_nested);
         Type::Pointer { is_mutable: !is_const, to: Box::new(to.unwrap_or(Type::Void)) }
     }

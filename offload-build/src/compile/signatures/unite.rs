@@ -59,7 +59,7 @@ pub(crate) fn unite(
             different.add((number, &one.place, &one.signatures), other, comparison);
         }
         if let Some(of_cpu) = of_cpu {
-            let comparison = Comparison::new(&one.signatures, of_cpu).with_bits_of_halves();
+            let comparison = Comparison::new(&one.signatures, of_cpu).with_cpu();
             let of_cpu = (all.len(), "in the image for cpu", of_cpu);
             different.add((number, &one.place, &one.signatures), of_cpu, comparison);
         }
