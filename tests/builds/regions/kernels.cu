@@ -32,6 +32,9 @@ KERNEL(sums_wrap) { I; int x = in[g]; if (t + 0xfffffff0u > 9u) x += 3; out[g] =
 KERNEL(signed_sums_wrap) { I; int x = in[g]; if ((int)(t + 0x7ffffff0u) > (int)0x80000010) x *= 5; out[g] = x; }
 KERNEL(wide_sums_wrap) { I; int x = in[g]; if ((unsigned long long)(int)(t + 0xfffffff0u) > 9u) x ^= 9; out[g] = x; }
 KERNEL(sums_in_3d) { int nt = blockDim.x * blockDim.y * blockDim.z, t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z), g = blockIdx.x * nt + t, x = in[g]; if (t >= 13 && t < 77) x += 2; if (threadIdx.x + threadIdx.z > 3 || threadIdx.y + 5 < blockDim.y) x *= 3; if (g >= n - 3) return; out[g] = x; }
+// Global variables whose names begin like those of a thread's variables.
+__device__ int gridDimX = 3, blockIdx_of[] = {5, 7};
+KERNEL(like_variables) { I; __shared__ int s[1024]; s[t] = in[g] * gridDimX; __syncthreads(); out[g] = s[(t + 1) % blockDim.x] + blockIdx_of[blockIdx.x & 1]; }
 __device__ int helper(int a) { return a + threadIdx.x; }
 KERNEL(helper_tid) { I; out[g] = helper(in[g]) + helper(t); }
 KERNEL(gotos) { I; int i = 0, x = in[g]; again: x += i; __syncthreads(); if (++i < 4) goto again; if (blockIdx.x) goto end; x *= 2; __syncthreads(); end: out[g] = x; }

@@ -1,7 +1,7 @@
 //! Tests the cut on LLVM IR text. Tests with real compilers are in `tests/builds/regions`.
 
 use super::cut;
-use super::text::{Line, result_type};
+use super::text::{Line, instructions, result_type};
 
 /// A kernel that reads a value before a wait, and uses it afterwards.
 const WAITS: &str = r#"
@@ -205,6 +205,8 @@ fn instructions_have_types() {
 
 #[test]
 fn instructions_have_names_of_values_and_labels() {
+    let text = instructions("load i32, ptr @gridDim\nstore ptr @gridDimX, ptr @blockIdx.of\n");
+    assert_eq!(text, "load i32, ptr %gridDim.of.0\nstore ptr @gridDimX, ptr @blockIdx.of\n");
     let line = Line::of("%5 = phi float [ %2, %14 ], [ 1.0, %9 ], [ %3, %1 ]", 0);
     assert_eq!(line.text, "%v5. = phi float [ %v2., %e14. ], [ 1.0, %e9. ], [ %v3., %e1. ]");
     assert_eq!((line.value, line.uses, line.labels), (5, vec![2, 3], vec![14, 1]));

@@ -5,16 +5,20 @@ pub(super) use super::super::debug_info::metadata::split;
 use super::super::debug_info::ir::{length, name_length};
 use super::group_of;
 
-/// A thread's variables as clang writes them, with their replacements in regions.
-const OF_THREAD: [(&str, &str); 17] = [
-    ("@threadIdx", "%threadIdx.of.0"),
-    ("@blockIdx", "%blockIdx.of.0"),
-    ("@blockDim", "%blockDim.of.0"),
-    ("@gridDim", "%gridDim.of.0"),
-    ("@offload_cpu_value", "%offload_cpu_value.of.0"),
-    ("@offload_cpu_result", "%offload_cpu_result.of.0"),
-    ("@offload_cpu_mask", "%offload_cpu_mask.of.0"),
-    ("@offload_cpu_source", "%offload_cpu_source.of.0"),
+/// The names of a thread's variables. In regions, `@threadIdx` is `%threadIdx.of.0`.
+const OF_THREAD: [&str; 8] = [
+    "threadIdx",
+    "blockIdx",
+    "blockDim",
+    "gridDim",
+    "offload_cpu_value",
+    "offload_cpu_result",
+    "offload_cpu_mask",
+    "offload_cpu_source",
+];
+
+/// Uses of a thread's variables as clang writes them, with their replacements in regions.
+const USES_OF_THREAD: [(&str, &str); 9] = [
     ("@llvm.threadlocal.address.p0(ptr align 4 %", "@offload_cpu_place(ptr align 4 %"),
     ("@llvm.threadlocal.address.p0(ptr align 8 %", "@offload_cpu_place(ptr align 8 %"),
     // The next rows are forms that clang 15 writes.
@@ -184,7 +188,19 @@ fn names_after(text: &str, sign: u8) -> Vec<(usize, usize)> {
 
 /// Returns the instructions and labels of a function, one per line.
 pub(super) fn instructions(function: &str) -> String {
-    replaced(function, &OF_THREAD)
+    let (mut text, mut last) = (String::new(), 0);
+    for (start, end) in names_after(function, b'@') {
+        let name = &function[start + 1..end];
+        if OF_THREAD.contains(&name) {
+            text.push_str(&function[last..start]);
+            text.push('%');
+            text.push_str(name);
+            text.push_str(".of.0");
+            last = end;
+        }
+    }
+    text.push_str(&function[last..]);
+    replaced(&text, &USES_OF_THREAD)
 }
 
 /// Whether a constant in an instruction contains a thread's variable, as in clang 15's output.
