@@ -19,9 +19,9 @@ use crate::compile::debug_info::metadata::{Id, Metadata};
 use std::fmt::Write;
 
 /// The words that make up the names of C++'s number types.
-const NUMBERS: [&str; 13] = [
+const NUMBERS: [&str; 16] = [
     "bool", "char", "signed", "unsigned", "short", "int", "long", "float", "double", "wchar_t",
-    "char16_t", "char32_t", "__int128",
+    "char8_t", "char16_t", "char32_t", "__int128", "_Float16", "__bf16",
 ];
 
 /// Returns the entries of a source's kernels. `text` is clang's LLVM IR for the source, or g++'s

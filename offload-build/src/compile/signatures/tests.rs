@@ -108,19 +108,22 @@ fn entries_name_kernels_as_sources_do() {
               !4 = !DIDerivedType(tag: DW_TAG_const_type, baseType: !3)\n\
               !5 = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: !4, size: 64)\n\
               !6 = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: null, size: 64)\n\
+              !7 = !DIBasicType(name: \"_Float16\", size: 16, encoding: DW_ATE_float)\n\
+              !8 = !DIBasicType(name: \"__bf16\", size: 16, encoding: DW_ATE_float)\n\
+              !9 = !DIBasicType(name: \"char8_t\", size: 8, encoding: DW_ATE_UTF)\n\
               !10 = distinct !DISubprogram(name: \"over\", scope: !2, file: !1, line: 1, type: !20)\n\
               !11 = distinct !DISubprogram(name: \"over\", scope: !2, file: !1, line: 2, type: !21)\n\
               !12 = distinct !DISubprogram(name: \"of<(lambda at k.cu:1:2)>\", file: !1, line: 3, type: !22)\n\
               !13 = distinct !DISubprogram(name: \"of<(anonymous namespace)::V>\", file: !1, line: 4, type: !21)\n\
               !20 = !DISubroutineType(types: !30)\n!21 = !DISubroutineType(types: !31)\n\
               !22 = !DISubroutineType(types: !32)\n\
-              !30 = !{null, !5}\n!31 = !{null, !6}\n!32 = !{null}\n";
+              !30 = !{null, !5}\n!31 = !{null, !6, !7, !8, !9}\n!32 = !{null}\n";
     let text = entries(ir, false);
     for part in [
         "#line 1 \"k.cu\"\nOFFLOAD_CPU_KERNEL(a) { offload_cpu::entry<0>::run(addresses, static_cast<void (*)(::V const *)>(::over)); }\n",
-        "#line 2 \"k.cu\"\nOFFLOAD_CPU_KERNEL(b) { offload_cpu::entry<0>::run(addresses, static_cast<void (*)(void *)>(::over)); }\n",
+        "#line 2 \"k.cu\"\nOFFLOAD_CPU_KERNEL(b) { offload_cpu::entry<0, 0, 0, 0>::run(addresses, static_cast<void (*)(void *, _Float16, __bf16, char8_t)>(::over)); }\n",
         "#line 3 \"k.cu\"\nstatic_assert(false, \"the image for the CPU cannot call the kernel of<(lambda at k.cu:1:2)> ",
-        "#line 4 \"k.cu\"\nOFFLOAD_CPU_KERNEL(d) { offload_cpu::entry<0>::run(addresses, static_cast<void (*)(void *)>(::of<V>)); }\n",
+        "#line 4 \"k.cu\"\nOFFLOAD_CPU_KERNEL(d) { offload_cpu::entry<0, 0, 0, 0>::run(addresses, static_cast<void (*)(void *, _Float16, __bf16, char8_t)>(::of<V>)); }\n",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
