@@ -3,7 +3,7 @@
 
 use offload_pack::signature::{
     Content, Enumeration, Identifiers, Obstacle, Record, Signature, Signatures, TemplateValue,
-    Type, Variable, identifier, is_same_symbol,
+    Type, Variable, identifier, local_symbol,
 };
 use std::collections::HashMap;
 
@@ -11,9 +11,15 @@ use std::collections::HashMap;
 pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
     let mut merged = Signatures::default();
     let mut names = Identifiers::default();
+    // A module may have thousands of instances of templates, so look symbols up in a map.
+    let mut known = HashMap::new();
     for Signatures { mut kernels, records, enumerations, mut variables } in all {
         kernels.retain(|kernel| {
-            !merged.kernels.iter().any(|known| is_same_symbol(&known.symbol, &kernel.symbol))
+            let symbol = match local_symbol(&kernel.symbol) {
+                Some((name, hash)) => format!("{name} {hash}"),
+                None => kernel.symbol.clone(),
+            };
+            known.insert(symbol, String::new()).is_none()
         });
         let renamed = renamed(&records, &merged.records, &mut names);
         for kernel in &mut kernels {
@@ -168,6 +174,22 @@ mod tests {
             kernel("_2", "four"),
         ];
         assert_eq!(merge(sources).to_string(), expected.concat());
+    }
+
+    #[test]
+    fn the_first_description_of_each_kernel_wins() {
+        let of = |symbol: &str, name: &str| {
+            format!("signature {name} {symbol}\nsource {name}\nplace \n").parse().unwrap()
+        };
+        let merged = merge([
+            of("_ZL1kv.intern.0a", "amd"),
+            of("_ZL1kv__static__0a", "nvidia"),
+            of("_ZL1kv.intern.0b", "other"),
+            of("_Z1fv", "first"),
+            of("_Z1fv", "second"),
+        ]);
+        let names: Vec<&str> = merged.kernels.iter().map(|it| &*it.name).collect();
+        assert_eq!(names, ["amd", "other", "first"]);
     }
 
     #[test]
