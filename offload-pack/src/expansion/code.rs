@@ -82,12 +82,16 @@ pub(super) fn documentation(comment: &[String]) -> String {
     let mut doc = String::new();
     let mut is_code = false;
     for line in comment {
-        let is_fence = line.trim_start().starts_with("```");
+        let line = line.trim();
+        let is_fence = line.starts_with("```") || line.starts_with("~~~");
         is_code ^= is_fence;
-        match line.trim() {
-            _ if is_fence && is_code => doc.push_str(" ```text\n"),
-            line => doc.extend([" ", line, "\n"]),
-        }
+        doc.push_str(match (is_fence, is_code) {
+            (true, true) => " ```text",
+            (true, false) => " ```",
+            _ => " ",
+        });
+        doc.push_str(if is_fence { "" } else { line });
+        doc.push('\n');
     }
     if comment.is_empty() { doc } else { doc + if is_code { " ```\n\n" } else { "\n" } }
 }

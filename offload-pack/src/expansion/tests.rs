@@ -90,6 +90,7 @@ fn blocks_of_code_in_comments_are_no_rust_examples() {
     };
     assert_eq!(lines(&["Adds.", "```", "a + b", "```"]), " Adds.\n ```text\n a + b\n ```\n\n");
     assert_eq!(lines(&["```cpp", "a + b"]), " ```text\n a + b\n ```\n\n");
+    assert_eq!(lines(&["~~~", "a + b", "~~~"]), lines(&["```", "a + b", "```"]));
     assert_eq!(lines(&[]), "");
 }
 
