@@ -3,6 +3,8 @@
 //!
 //! Checked with the IR of clang 15 to 22 and of rustc 1.96, and with LLVM's PTX and SPIR-V.
 
+use super::ir::name_length;
+
 /// The instructions that lose their order in LLVM's SPIR-V: atomic loads and stores become plain
 /// loads and stores, and the orders of the other instructions apply to no memory.
 pub const NO_ORDER_IN_SPIRV: &str = ".load.store.fence.cas.";
@@ -86,7 +88,8 @@ pub fn lost(ir: &str, plain: &str) -> String {
                 order = word;
             }
         }
-        let function = definition.split(['@', '(']).nth(1).unwrap_or_default();
+        let name = definition.split_once('@').unwrap_or_default().1;
+        let function = &name[..name_length(name)];
         if order.is_empty() || is_of_compiler(function) {
             continue;
         }
@@ -137,7 +140,7 @@ define void @\"a b\"() {
 define internal i32 @_ZL12__iAtomicAddPii(ptr %p, i32 %v) {
   %1 = atomicrmw add ptr %p, i32 %v seq_cst, align 4
 }
-define void @_Z9own__Add1Pi(ptr %p) {
+define noundef align 4 dereferenceable(4) ptr @_Z9own__Add1Pi(ptr %p) {
   %1 = atomicrmw add ptr %p, i32 1 seq_cst, align 4
 }
 ";
