@@ -104,7 +104,7 @@ fn write_entry(
     if !is_spelled {
         let _ = write!(
             text,
-            "template <typename R_{deduced}> constexpr auto offload_cpu_named_{number}(R_ (*kernel)({list})) {{ return kernel; }} "
+            "template <typename R_{deduced}> constexpr auto offload_cpu_named_{number}(R_ (*kernel_)({list})) {{ return kernel_; }} "
         );
         kernel = format!("offload_cpu_named_{number}(::{name})");
     }

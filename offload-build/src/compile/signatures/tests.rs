@@ -90,8 +90,8 @@ fn kernels_and_their_types() {
                     parameter arg4 f64\n";
     assert_eq!(read_assembly(&text).to_string(), expected);
     let expected = "#line 3 \"a.cu\"\n\
-                    template <typename R_, typename T0_, typename T2_> constexpr auto offload_cpu_named_0(R_ (*kernel)(T0_, double *, T2_, double)) \
-                    { return kernel; } OFFLOAD_CPU_KERNEL(_ZN2ns4takeE1PPd) { offload_cpu::entry<1, 0, 0, 0>::run(addresses, offload_cpu_named_0(::ns::take)); }\n";
+                    template <typename R_, typename T0_, typename T2_> constexpr auto offload_cpu_named_0(R_ (*kernel_)(T0_, double *, T2_, double)) \
+                    { return kernel_; } OFFLOAD_CPU_KERNEL(_ZN2ns4takeE1PPd) { offload_cpu::entry<1, 0, 0, 0>::run(addresses, offload_cpu_named_0(::ns::take)); }\n";
     assert_eq!(entries(&text, true), expected);
 }
 
