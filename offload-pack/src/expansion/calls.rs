@@ -246,7 +246,7 @@ impl<'a> Calls<'a> {
         let (mut records, mut has_ptx) = (String::new(), false);
         for image in self.images.iter().filter(|it| arguments(it, symbol).is_some()) {
             records += &recorded(image, symbol);
-            has_ptx |= is_ptx(image);
+            has_ptx |= image.kind.is_ptx();
         }
         let _ = writeln!(
             self.functions,
@@ -447,10 +447,6 @@ fn recorded(image: &IndexImage, symbol: &str) -> String {
     format!("[{each}],")
 }
 
-fn is_ptx(image: &IndexImage) -> bool {
-    image.kind.is_ptx()
-}
-
 /// Whether an image has a kernel's arguments at the offsets in `layout`, or does not state the
 /// offsets. For PTX, the offsets must be right in all machine code that drivers compile from the
 /// PTX.
@@ -459,7 +455,7 @@ fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool 
     if layout.len() != recorded.len() {
         return false;
     }
-    let is_ptx = is_ptx(image);
+    let is_ptx = image.kind.is_ptx();
     for ((offset, size), argument) in layout.iter().zip(recorded) {
         let is_wide = is_ptx && size.align > NVIDIA_PARAMETERS_ALIGN;
         if *offset != argument.offset || is_wide {

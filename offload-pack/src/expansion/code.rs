@@ -47,7 +47,7 @@ pub(super) fn function_attributes(name: &str, parameters: Vec<&str>) -> String {
     format!("{many}{uppercase}")
 }
 
-/// Returns the documentation attributes for the function of a kernel with this comment.
+/// Returns the documentation attributes for the item of a kernel or variable with this comment.
 pub(super) fn attributes(doc: &str, comment: &[String]) -> String {
     let has_links = comment.iter().any(|line| line.contains(['[', '<']));
     let links = if has_links {

@@ -60,7 +60,7 @@ pub(super) fn write(text: &mut String, record: &Record, records: &[Record], is_f
         Content::Fields(fields) | Content::Packed(fields) => write_fields(text, fields),
     }
     text.push_str("}\n");
-    write_checks(text, record);
+    write_checks(text, record, "");
     let form = if record.is_plain(records) { "plain" } else { "bytes" };
     let _ = writeln!(text, "__offload::impl_record!({form} {name});");
     // An empty struct has no bytes in Rust, but at least one byte in C++, even as a field. This
@@ -90,18 +90,9 @@ fn write_fields(text: &mut String, fields: &[Field]) {
     }
 }
 
-/// Writes checks that a record's struct has the device compiler's layout.
-fn write_checks(text: &mut String, record: &Record) {
-    write_checks_with(text, record, "");
-}
-
-/// Like `write_checks`, but `message` contains further arguments of `assert!`: a comma and a
-/// message.
-fn write_checks_with(
-    text: &mut String,
-    Record { name, size, content, .. }: &Record,
-    message: &str,
-) {
+/// Writes checks that a record's struct has the device compiler's layout. `message` contains
+/// further arguments of `assert!`: nothing, or a comma and a message.
+fn write_checks(text: &mut String, Record { name, size, content, .. }: &Record, message: &str) {
     let Some(size) = size else { return };
     text.push_str("const _: () = { ");
     for Field { name: field, offset, .. } in content.fields().unwrap_or_default() {
@@ -129,7 +120,7 @@ fn write_shared(text: &mut String, record: &Record, Shared { name: known, fields
         Field { name, offset, ty: Type::Void }
     };
     let content = Content::Fields(fields.iter().map(field).collect());
-    write_checks(text, &Record { content, ..record.clone() });
+    write_checks(text, &Record { content, ..record.clone() }, "");
 }
 
 /// Writes the name of the program's type, or a struct that contains such types.
@@ -169,7 +160,7 @@ pub(super) fn write_override(
                 "`{name}` contains a type of your program that replaces a struct of the kernels but \
                  has a greater alignment: give both the same alignment"
             );
-            write_checks_with(text, record, &format!(", {message:?}"));
+            write_checks(text, record, &format!(", {message:?}"));
             let _ = writeln!(text, "__offload::impl_argument_of_record!({name});");
         }
         _ => {}

@@ -10,7 +10,7 @@
 //! is a compile error that states the reason. Each such variable has its own type, because the
 //! message shows the type's name.
 
-use super::code::{documentation, memory_type};
+use super::code::{attributes, documentation, memory_type};
 use crate::signature::{Identifiers, Obstacle, Record, Type, Variable, identifier};
 use alloc::format;
 use alloc::string::String;
@@ -58,14 +58,10 @@ pub(super) fn write(
                 )
             }
         };
-        let mut attributes = format!("#[doc = {doc:?}] #[allow(dead_code)]");
-        if comment.iter().any(|line| line.contains(['[', '<'])) {
-            attributes
-                .push_str("#[allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags)]");
-        }
+        let attributes = attributes(&doc, comment);
         let _ = writeln!(
             text,
-            "{attributes} pub const {name}: __offload::{of_type} = __offload::{value};"
+            "{attributes} #[allow(dead_code)] pub const {name}: __offload::{of_type} = __offload::{value};"
         );
     }
     if !hidden.is_empty() {

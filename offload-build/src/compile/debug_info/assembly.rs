@@ -267,21 +267,11 @@ impl<'a> Entries<'a> {
     fn write(&self, entry: &Entry<'a>, scope: Option<Id>, text: &mut String) {
         let kind = match entry.tag {
             "base_type" => "DIBasicType",
-            "pointer_type" | "reference_type" | "rvalue_reference_type" => {
-                let to = entry.reference("type").map(|id| format!(", baseType: !{id}"));
-                let _ = writeln!(
-                    text,
-                    "!{} = !DIDerivedType(tag: DW_TAG_{}{})",
-                    entry.id,
-                    entry.tag,
-                    to.unwrap_or_default()
-                );
-                return;
-            }
             "subprogram" => "DISubprogram",
             "structure_type" | "class_type" | "union_type" | "enumeration_type" | "array_type"
             | "subrange_type" | "member" | "inheritance" | "typedef" | "const_type"
             | "volatile_type" | "restrict_type" | "atomic_type" => "DIType",
+            "pointer_type" | "reference_type" | "rvalue_reference_type" => "DIDerivedType",
             "enumerator" => "DIEnumerator",
             "namespace" => "DINamespace",
             _ => return,

@@ -107,8 +107,10 @@ fn annotated<'ir>(metadata: &Metadata<'ir>) -> Vec<&'ir str> {
     let mut annotated = Vec::new();
     for node in metadata.named("nvvm.annotations") {
         let mut items = node.items();
-        if let (Some(function), Some("!\"kernel\"")) = (items.next(), items.next()) {
-            annotated.extend(function.rsplit_once('@').map(|(_, name)| name));
+        if let (Some(function), Some("!\"kernel\"")) = (items.next(), items.next())
+            && let Some((_, name)) = function.rsplit_once('@')
+        {
+            annotated.push(name);
         }
     }
     annotated

@@ -142,8 +142,11 @@ impl<'ir> Types<'ir> {
         let deepest = deepest.checked_sub(1)?;
         let of_type = |node: Node<'ir>| self.empty(node.reference("baseType")?, place, deepest);
         if node.tag() == "array_type" && place == Empty::Parameter {
-            let (size, align) = of_type(node)?;
-            return Some((size.checked_mul(self.length(node)?)?, align));
+            let (mut size, align) = of_type(node)?;
+            for count in self.counts(node)? {
+                size = size.checked_mul(count)?;
+            }
+            return Some((size, align));
         }
         if !is_struct(node) {
             return None;
@@ -356,15 +359,6 @@ impl<'ir> Types<'ir> {
             counts.push(range.number("count")?);
         }
         Some(counts)
-    }
-
-    /// Returns the total number of elements of an array.
-    fn length(&self, array: Node<'ir>) -> Option<u64> {
-        let mut length = 1_u64;
-        for count in self.counts(array)? {
-            length = length.checked_mul(count)?;
-        }
-        Some(length)
     }
 
     /// Returns a record for a vector. The record's size and alignment are the elements' total size,
