@@ -53,8 +53,7 @@ type ModuleKey = (usize, &'static str);
 
 /// The slot for a module, empty until the module is loaded. If two threads request the same module,
 /// the second waits until the first has loaded it.
-#[derive(Default)]
-struct Slot(Mutex<Option<Arc<LoadedModule>>>);
+type Slot = Mutex<Option<Arc<LoadedModule>>>;
 
 /// A module that is loaded in a context.
 pub(super) struct LoadedModule {
@@ -144,7 +143,7 @@ impl Context {
             // shared, since a program may embed the same file twice but trust it only once.
             _ => Arc::default(),
         };
-        let mut slot = lock(&slot.0);
+        let mut slot = lock(&slot);
         if let Some(loaded) = &*slot {
             return Ok(Arc::clone(loaded));
         }
@@ -271,7 +270,7 @@ impl Drop for Context {
     fn drop(&mut self) {
         let modules = self.modules.0.get_mut().unwrap_or_else(PoisonError::into_inner);
         for (_, slot) in modules {
-            if let Some(module) = &*lock(&slot.0) {
+            if let Some(module) = &*lock(slot) {
                 self.backend.unload(module.handle);
             }
         }

@@ -48,7 +48,17 @@ impl Device {
     /// Returns an error with the reason if there is no such device.
     pub fn named(name: &str) -> Result<Self> {
         let (vendor, ordinal) = parse(name)?;
-        find(name, (vendor, ordinal), of_vendor(vendor, Some(ordinal)))
+        let (found, others) = of_vendor(vendor, Some(ordinal));
+        let mut names = Vec::new();
+        for device in found {
+            if device.ordinal() == ordinal {
+                return Ok(device);
+            }
+            names.push(device.name());
+        }
+        let why = others
+            .unwrap_or_else(|| format!("this machine has {}, but no {name}", joined(&names, ", ")));
+        Err(RunError::new(use_the_device(name), Cause::Absent(vendor, why)))
     }
 
     /// Returns this machine's CPU.
@@ -170,24 +180,6 @@ fn parse(name: &str) -> Result<(Vendor, i32)> {
     vendor.zip(ordinal).ok_or_else(|| {
         RunError::refused(use_the_device(name), format!("expected a name such as {NAMES}"))
     })
-}
-
-/// Returns the device with this number from the vendor's devices, or the reason why it is missing.
-fn find(
-    name: &str,
-    (vendor, ordinal): (Vendor, i32),
-    (found, others): (Vec<Device>, Option<String>),
-) -> Result<Device> {
-    let mut names = Vec::new();
-    for device in found {
-        if device.ordinal() == ordinal {
-            return Ok(device);
-        }
-        names.push(device.name());
-    }
-    let why = others
-        .unwrap_or_else(|| format!("this machine has {}, but no {name}", joined(&names, ", ")));
-    Err(RunError::new(use_the_device(name), Cause::Absent(vendor, why)))
 }
 
 /// Returns the devices of this machine, in the order of the [table of devices](super).

@@ -163,11 +163,6 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool>
     /// # Safety
     /// The conditions of [`Call::launch`] apply, and the stream belongs to this device.
     pub unsafe fn launch_as(&self, device: &Device, launch: &Launch) -> Result<()> {
-        // SAFETY: the caller guarantees the conditions of this launch.
-        unsafe { self.launch_in(device, launch) }.map_err(|error| error.on(|| device.to_string()))
-    }
-
-    unsafe fn launch_in(&self, device: &Device, launch: &Launch) -> Result<()> {
         let (kernel, mut pointers) = (self.kernel(), self.pointers());
         let (name, pointers) = (kernel.name(), &mut pointers[..]);
         let arguments = Arguments {
@@ -220,11 +215,6 @@ impl<F: Form> NamedCall<F> {
     /// # Safety
     /// The conditions of [`Call::launch`] apply, and the stream belongs to this device.
     pub unsafe fn launch_as(&self, device: &Device, launch: &Launch) -> Result<()> {
-        // SAFETY: the caller guarantees the conditions of this launch.
-        unsafe { self.launch_in(device, launch) }.map_err(|error| error.on(|| device.to_string()))
-    }
-
-    unsafe fn launch_in(&self, device: &Device, launch: &Launch) -> Result<()> {
         // Most kernels have few parameters: avoid an allocation for them.
         let (mut few, mut many) = ([ptr::null_mut(); 16], Vec::new());
         let count = self.len();
@@ -262,15 +252,23 @@ unsafe fn launch_kernel<F: Form>(
     buffers: &BufferDevices,
     arguments: Arguments<'_>,
 ) -> Result<()> {
-    let context = &device.0;
-    let module = context.module(&kernel.module())?;
-    let found = context.kernel(&module, kernel)?;
-    let image = module.image.target();
-    launch.check(kernel.name(), image, &found.limits, &context.limits, buffers, context.id())?;
-    if launch.shared_memory > 0 {
-        context.allow_shared_memory(&module, kernel.name(), &found, launch.shared_memory)?;
-    }
-    // SAFETY: the kernel belongs to a module that is loaded on this device. The caller guarantees
-    // the rest.
-    unsafe { context.backend.launch(found.handle, launch, arguments) }
+    let launched = || {
+        let context = &device.0;
+        let module = context.module(&kernel.module())?;
+        let found = context.kernel(&module, kernel)?;
+        let image = module.image.target();
+        launch.check(
+            arguments.kernel,
+            image,
+            &found.limits,
+            &context.limits,
+            buffers,
+            context.id(),
+        )?;
+        context.allow_shared_memory(&module, arguments.kernel, &found, launch.shared_memory)?;
+        // SAFETY: the kernel belongs to a module that is loaded on this device. The caller
+        // guarantees the rest.
+        unsafe { context.backend.launch(found.handle, launch, arguments) }
+    };
+    launched().map_err(|error: RunError| error.on(|| device.to_string()))
 }

@@ -14,7 +14,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::error::Error;
 use core::ffi::{CStr, c_char, c_uint, c_void};
-use core::mem::{self, ManuallyDrop};
+use core::mem;
 use core::ptr::{self, NonNull};
 use libloading::Library;
 use offload_pack::checks::Check;
@@ -62,11 +62,13 @@ struct ListedVariable {
 
 /// A loaded image for the CPU.
 pub(super) struct LoadedImage {
-    library: ManuallyDrop<Library>,
+    library: Library,
     launchers: Launchers,
-    /// Handles that [`LoadedImage::kernel`] returned.
-    kernels: Mutex<Vec<Handed>>,
-    source: ManuallyDrop<ImageSource>,
+    /// The kernels requested so far.
+    #[expect(clippy::vec_box, reason = "a box keeps its address, which is the kernel's handle")]
+    kernels: Mutex<Vec<Box<Kernel>>>,
+    /// Dropped after the library, because Windows cannot remove a loaded file.
+    _source: ImageSource,
 }
 
 /// A kernel of an image.
@@ -79,12 +81,6 @@ pub(super) struct Kernel {
 
 /// The prefix of each entry's name; the kernel's symbol follows.
 const ENTRY: &str = "offload_cpu_kernel_";
-
-/// A pointer to a kernel on the heap, which the loaded image must free.
-struct Handed(*mut Kernel);
-
-// SAFETY: the kernel is only read, and its functions may be called on every thread.
-unsafe impl Send for Handed {}
 
 impl LoadedImage {
     /// Loads an image from its bytes, or returns an error message.
@@ -115,13 +111,7 @@ impl LoadedImage {
         let checks_races = checked.as_ref().is_some_and(|it| it.check == Check::Races);
         let is_checked = checked.is_some();
         let launchers = Launchers { blocks, no_access, is_checked, checks_races };
-        let source = ManuallyDrop::new(source.once_loaded());
-        Ok(Self {
-            library: ManuallyDrop::new(library),
-            launchers,
-            kernels: Mutex::default(),
-            source,
-        })
+        Ok(Self { library, launchers, kernels: Mutex::default(), _source: source.once_loaded() })
     }
 
     /// Returns the handle of the kernel with this name, valid as long as the image is loaded.
@@ -144,9 +134,10 @@ impl LoadedImage {
         // SAFETY: `offload/entry.h` and offload-kernel define entries with this type.
         let entry = unsafe { mem::transmute::<NonNull<c_void>, Entry>(entry) };
         let kernel = Kernel { entry, name: name.to_owned(), launchers: self.launchers };
-        let kernel = Box::into_raw(Box::new(kernel));
-        self.kernels.lock().unwrap_or_else(PoisonError::into_inner).push(Handed(kernel));
-        Ok(kernel.cast())
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = kernels.len();
+        kernels.push(Box::new(kernel));
+        Ok(ptr::from_ref(&*kernels[at]).cast_mut().cast())
     }
 
     /// Returns the location of the variable with this name. Returns `None` if the image does not
@@ -174,7 +165,7 @@ impl LoadedImage {
     pub(super) fn raw(&self) -> *mut c_void {
         // libloading returns the handle only by consuming the `Library`, so consume a copy. SAFETY:
         // the copy is consumed at once, and does not close the library.
-        let copy = unsafe { ptr::read(&*self.library) };
+        let copy = unsafe { ptr::read(&self.library) };
         raw_handle(copy)
     }
 }
@@ -187,23 +178,6 @@ fn raw_handle(library: Library) -> *mut c_void {
 #[cfg(windows)]
 fn raw_handle(library: Library) -> *mut c_void {
     libloading::os::windows::Library::from(library).into_raw() as *mut c_void
-}
-
-impl Drop for LoadedImage {
-    fn drop(&mut self) {
-        for Handed(kernel) in
-            self.kernels.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..)
-        {
-            // SAFETY: `kernel` returned this pointer, and no launch uses it any more.
-            drop(unsafe { Box::from_raw(kernel) });
-        }
-        // SAFETY: neither value is used again. Close the library first: Windows cannot remove a
-        // loaded file.
-        unsafe {
-            ManuallyDrop::drop(&mut self.library);
-            ManuallyDrop::drop(&mut self.source);
-        }
-    }
 }
 
 /// Whether this program lacks a loader for shared libraries, because it is linked statically with

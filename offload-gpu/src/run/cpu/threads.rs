@@ -49,18 +49,11 @@ pub(super) unsafe fn run(
     let depth = running::depth();
     let grid = launch.grid.0;
     let blocks: u64 = grid.iter().map(|&count| u64::from(count)).product();
-    let run_blocks = |first: u64, end: u64| {
-        let addresses = arguments.pointers.as_ptr().cast_mut().cast();
-        let (grid, block) = (grid.as_ptr(), launch.block.0.as_ptr());
-        let shared = launch.shared_memory;
+    let run_part = |first: u64, end: u64| {
         let mut refusal = Refusal::new();
         let settings = Settings::new(None, Some(&kernel.name), ptr::null(), &mut refusal, depth);
-        // SAFETY: the types are those of `offload/schedule.h`. The addresses, which are only read,
-        // and the settings live until the call returns.
-        running::blocks(kernel.launchers.no_access, depth, &mut || unsafe {
-            let run = kernel.launchers.blocks;
-            run(grid, block, first, end, shared, kernel.entry, addresses, &raw const settings);
-        });
+        // SAFETY: the caller of `run` guarantees the same conditions.
+        unsafe { run_blocks(kernel, launch, arguments, (first, end), &settings) };
         refusal.result()
     };
     // SAFETY: the caller of `run` guarantees the same conditions.
@@ -69,7 +62,7 @@ pub(super) unsafe fn run(
     let (run, workers): (&Run<'_>, u64) = if is_checked || order.is_some() {
         (&run_all, 1)
     } else {
-        (&run_blocks, blocks.min(threads as u64))
+        (&run_part, blocks.min(threads as u64))
     };
     // Each OS thread has its own `__shared__` variables. If a kernel starts this launch, the
     // waiting block still uses this thread's variables, so the blocks run on other threads. Checked
@@ -141,20 +134,8 @@ unsafe fn run_on_one(
     let blocks: u64 = grid.iter().map(|&count| u64::from(count)).product();
     let mut findings = 0;
     let mut call = || {
-        // SAFETY: the types are those of `offload/schedule.h`. The addresses, which are only read,
-        // and the settings with all that they point to live until the call returns.
-        running::blocks(kernel.launchers.no_access, depth, &mut || unsafe {
-            findings = (kernel.launchers.blocks)(
-                grid.as_ptr(),
-                launch.block.0.as_ptr(),
-                0,
-                blocks,
-                launch.shared_memory,
-                kernel.entry,
-                arguments.pointers.as_ptr().cast_mut().cast(),
-                &raw const settings,
-            );
-        });
+        // SAFETY: the caller guarantees the conditions.
+        findings = unsafe { run_blocks(kernel, launch, arguments, (0, blocks), &settings) };
     };
     match limit {
         Some(limit) => {
@@ -174,6 +155,36 @@ unsafe fn run_on_one(
         log::found(number, findings, addresses);
     }
     if findings == 0 { refusal.result() } else { Err(found(findings)) }
+}
+
+/// Runs the blocks from `first` up to, but not including, `end` on this thread. Returns the number of
+/// findings.
+///
+/// # Safety
+/// The conditions of [`run`] apply.
+unsafe fn run_blocks(
+    kernel: &Kernel,
+    launch: &Launch,
+    arguments: &Arguments<'_>,
+    (first, end): (u64, u64),
+    settings: &Settings,
+) -> c_uint {
+    let mut findings = 0;
+    // SAFETY: the types are those of `offload/schedule.h`. The addresses, which are only read, and
+    // the settings with all that they point to live until the call returns.
+    running::blocks(kernel.launchers.no_access, settings.depth, &mut || unsafe {
+        findings = (kernel.launchers.blocks)(
+            launch.grid.0.as_ptr(),
+            launch.block.0.as_ptr(),
+            first,
+            end,
+            launch.shared_memory,
+            kernel.entry,
+            arguments.pointers.as_ptr().cast_mut().cast(),
+            settings,
+        );
+    });
+    findings
 }
 
 /// Returns the indices of the running block and thread.
