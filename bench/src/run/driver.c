@@ -38,6 +38,7 @@ CUresult cuModuleLoadData(void **out, const void *image) { return *out = &module
 CUresult cuModuleUnload(void *module) { return 0; }
 CUresult cuModuleGetFunction(void **out, void *module, const char *name) { return *out = &function, 0; }
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *out, size_t *size, void *module, const char *name) { return 500; }
+CUresult cuFuncGetAttribute(int *out, int attribute, void *function) { return *out = 0, 0; }
 CUresult cuFuncSetAttribute(void *function, int attribute, int value) { return 0; }
 CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t size) { return *out = (CUdeviceptr)malloc(size), 0; }
 CUresult cuMemFree_v2(CUdeviceptr address) { return free((void *)address), 0; }

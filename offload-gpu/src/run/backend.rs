@@ -82,8 +82,10 @@ pub(super) trait Backend: Send + Sync {
         function
     }
 
-    /// Returns the handle of the kernel with this name in a loaded module.
-    fn function(&self, module: Handle, name: &CStr) -> Result<Handle>;
+    /// Returns the handle of the kernel with this name in a loaded module. Also returns how many
+    /// bytes of shared memory the kernel declares, if the driver knows: PTX does not contain the
+    /// size.
+    fn function(&self, module: Handle, name: &CStr) -> Result<(Handle, Option<u64>)>;
 
     /// Returns the location of the variable with this name in a loaded module. `attempted`
     /// describes the operation in errors.

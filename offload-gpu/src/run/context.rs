@@ -229,9 +229,10 @@ impl Context {
         }
         let c_name = CString::new(module.image.symbol(name))
             .map_err(|_| RunError::refused(attempted(), "its name contains a NUL"))?;
-        let handle = self.backend.function(module.handle, &c_name)?;
+        let (handle, shared_memory) = self.backend.function(module.handle, &c_name)?;
         // If the image contains no limits, the launch is checked only against the device's limits.
-        let limits = module.image.limits(name).unwrap_or_default();
+        let mut limits = module.image.limits(name).unwrap_or_default();
+        limits.shared_memory = limits.shared_memory.or(shared_memory);
         let loaded = LoadedKernel { handle, limits, shared_memory: 0 };
         let mut kernels = module.kernels.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have added the kernel in the meantime.
@@ -256,11 +257,13 @@ impl Context {
         {
             return Ok(());
         }
-        self.backend.allow_shared_memory(kernel.handle, bytes)?;
+        // The lock prevents a launch on another thread, which needs less, from lowering the limit.
         let mut kernels = module.kernels.write().unwrap_or_else(PoisonError::into_inner);
-        if let Ok(at) = place(&kernels, name) {
-            let kernel = &mut kernels[at].1;
-            kernel.shared_memory = kernel.shared_memory.max(bytes);
+        if let Ok(at) = place(&kernels, name)
+            && bytes > kernels[at].1.shared_memory
+        {
+            self.backend.allow_shared_memory(kernel.handle, bytes)?;
+            kernels[at].1.shared_memory = bytes;
         }
         Ok(())
     }

@@ -64,6 +64,24 @@ fn shared_memory_is_asked_for_once() {
     run(&on_gpus(""), &["shared-memory"]).succeeds().prints("true\n");
 }
 
+/// Asserts that a thread that needs less shared memory never lowers the limit of another thread.
+#[test(COMPILERS)]
+fn shared_memory_is_asked_for_by_one_thread_at_a_time() {
+    let slow = on_gpus("9.0").with("FAKE_SLOW", "20");
+    run(&slow, &["shared-memory-threads"]).succeeds().logs(9, "cuLaunchKernel");
+}
+
+/// Asserts that static shared memory counts, whether the image or the driver knows its size.
+#[test(COMPILERS)]
+fn static_shared_memory_counts() {
+    // A cubin, and PTX.
+    for gpu in ["8.0", "12.0"] {
+        let outcome = run(&on_gpus(gpu), &["static-shared-memory"]);
+        let asked = "cuFuncSetAttribute: 48129 bytes of shared memory";
+        assert_eq!(outcome.succeeds().logged("cuFuncSetAttribute: "), [asked], "{outcome:#?}");
+    }
+}
+
 /// Asserts that launches with buffers of a different GPU or of the CPU do not reach the driver, and
 /// that launches with the GPU's own buffers do.
 #[test(COMPILERS)]

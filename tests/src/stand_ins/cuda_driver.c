@@ -8,7 +8,7 @@
  *   FAKE_ERROR       FUNCTION=CODE: this function fails with this code.
  *   FAKE_FAIL_CALL   N: the N-th call fails with CUDA_ERROR_UNKNOWN, as if earlier work had failed. The log names the function.
  *   FAKE_KERNEL_END  the kernel skips all elements from this index on.
- *   FAKE_SLOW        loading a module takes this many milliseconds.
+ *   FAKE_SLOW        loading a module, and raising a limit of a function, take this many milliseconds.
  *   FAKE_LOG         a file to which the stand-in writes a line for each important call.
  *   FAKE_KERNELS     a file with other kernels. Their launches compute nothing, but are logged with their arguments: see kernels.h.
  *   FAKE_RUNS        objects with kernels that really run. A kernel that faults ends the context: see running.h.
@@ -46,7 +46,7 @@ enum {
   MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
   MEMORY_POOLS_SUPPORTED = 115,
 };
-enum { MAX_DYNAMIC_SHARED_SIZE_BYTES = 8, SHARED_MEMORY = 48 << 10 };
+enum { SHARED_SIZE_BYTES = 1, MAX_DYNAMIC_SHARED_SIZE_BYTES = 8, SHARED_MEMORY = 48 << 10 };
 static const size_t ALL_MEMORY = (size_t)80 << 30;
 
 /* The error of a kernel. All later calls in this process return it. */
@@ -380,6 +380,7 @@ static CUresult named(struct object **out, enum kind kind, struct object *owner,
   if (!*out)
     return CUDA_ERROR_NOT_FOUND;
   (*out)->owner = owner;
+  (*out)->name = strdup(name);
   (*out)->runnable = runnable;
   return CUDA_SUCCESS;
 }
@@ -469,6 +470,7 @@ CUresult cuKernelGetFunction(struct object **out, struct object *kernel) {
     return CUDA_ERROR_INVALID_HANDLE;
   *out = make(FUNCTION);
   (*out)->owner = kernel->owner;
+  (*out)->name = kernel->name;
   (*out)->known = kernel->known;
   (*out)->listed = kernel->listed;
   (*out)->runnable = kernel->runnable;
@@ -481,7 +483,24 @@ static int is_function(struct object *function, const char *called) {
   return is_usable(function, FUNCTION, called) && is_usable(function->owner, function->owner->kind, called);
 }
 
+/* How many bytes of shared memory a function declares. For a cubin, the answer is 0, because cubins state the size themselves. */
+static int static_shared_memory(const struct object *function) {
+  const struct object *module = function->owner->owner ? function->owner->owner : function->owner;
+  return memcmp(module->image, ELFMAG, SELFMAG) ? ptx_shared_memory((const char *)module->image, function->name) : 0;
+}
+
+CUresult cuFuncGetAttribute(int *out, int attribute, struct object *function) {
+  IN_CONTEXT();
+  if (!is_function(function, __func__))
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (attribute != SHARED_SIZE_BYTES)
+    return MISUSE(CUDA_ERROR_INVALID_VALUE, "cuFuncGetAttribute of %d", attribute);
+  *out = static_shared_memory(function);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuFuncSetAttribute(struct object *function, int attribute, int value) {
+  take_time();
   IN_CONTEXT();
   if (!is_function(function, __func__))
     return CUDA_ERROR_INVALID_HANDLE;
@@ -679,7 +698,7 @@ CUresult cuLaunchKernel(struct object *function, unsigned grid_x, unsigned grid_
     return CUDA_ERROR_INVALID_HANDLE;
   if (number)
     log_line("on stream %d", number);
-  if (shared > SHARED_MEMORY && shared > (unsigned)function->shared_memory)
+  if (shared + static_shared_memory(function) > SHARED_MEMORY && shared > (unsigned)function->shared_memory)
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "%u bytes of shared memory, which were not asked for", shared);
   uint64_t threads_of_block = (uint64_t)block_x * block_y * block_z;
   if (threads_of_block > 1024 || !threads_of_block || block_z > 64)

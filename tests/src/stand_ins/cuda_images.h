@@ -53,4 +53,15 @@ static int image_has(const unsigned char *image, size_t size, const char *name) 
   return memmem(image, size, text, length) != NULL;
 }
 
+/* How many bytes of shared memory a kernel of PTX declares. Clang declares them in the kernel, as arrays of bytes. */
+static int ptx_shared_memory(const char *image, const char *name) {
+  char text[256];
+  int size, all = 0;
+  snprintf(text, sizeof text, ".entry %s(", name);
+  const char *at = strstr(image, text), *end = at ? strstr(at, "\n}") : NULL;
+  while (end && (at = strstr(at, ".shared .align ")) && at < end)
+    all += sscanf(at += 15, "%*d .b8 %*[^[][%d]", &size) == 1 ? size : 0;
+  return all;
+}
+
 #endif

@@ -35,6 +35,7 @@ static struct object {
   const struct runnable *runnable;
   /* For a function: the maximum size of its dynamic shared memory. */
   int shared_memory;
+  /* For a function, kernel or variable. */
   const char *name;
   /* For a buffer or variable. For a module or library, `size` is the image's size. */
   char *start;

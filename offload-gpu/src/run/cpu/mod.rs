@@ -61,6 +61,13 @@ pub(super) fn device() -> Arc<Context> {
 
 struct Cpu;
 
+/// # Safety
+/// The handle comes from [`Backend::load`] on the CPU, and is not unloaded.
+unsafe fn image<'a>(module: Handle) -> &'a LoadedImage {
+    // SAFETY: `load` created the handle from a box, which lives until `unload`.
+    unsafe { &*module.0.cast::<LoadedImage>() }
+}
+
 impl Backend for Cpu {
     fn load(&self, image: &LoadableImage<'_>) -> Result<Handle> {
         let loaded = LoadedImage::load(image.bytes).map_err(|why| {
@@ -75,16 +82,16 @@ impl Backend for Cpu {
     }
 
     fn raw_module(&self, module: Handle) -> Result<Handle> {
-        // SAFETY: `load` returned the module, and the module is not unloaded.
-        Ok(Handle(unsafe { &*module.0.cast::<LoadedImage>() }.raw()))
+        // SAFETY: the module is loaded.
+        Ok(Handle(unsafe { image(module) }.raw()))
     }
 
-    fn function(&self, module: Handle, name: &CStr) -> Result<Handle> {
-        // SAFETY: `load` returned the module, and the module is not unloaded.
-        let image = unsafe { &*module.0.cast::<LoadedImage>() };
+    fn function(&self, module: Handle, name: &CStr) -> Result<(Handle, Option<u64>)> {
         let attempted = || format!("find the kernel {}", name.to_string_lossy());
-        let kernel = image.kernel(name).map_err(|why| RunError::refused(attempted(), why))?;
-        Ok(Handle(kernel))
+        // SAFETY: the module is loaded.
+        let kernel = unsafe { image(module) }.kernel(name);
+        let kernel = kernel.map_err(|why| RunError::refused(attempted(), why))?;
+        Ok((Handle(kernel), None))
     }
 
     fn variable(
@@ -93,9 +100,8 @@ impl Backend for Cpu {
         name: &CStr,
         attempted: &dyn Fn() -> String,
     ) -> Result<Place> {
-        // SAFETY: `load` returned the module, and the module is not unloaded.
-        let image = unsafe { &*module.0.cast::<LoadedImage>() };
-        image.variable(name).ok_or_else(|| {
+        // SAFETY: the module is loaded.
+        unsafe { image(module) }.variable(name).ok_or_else(|| {
             if cfg!(any(windows, target_vendor = "apple")) {
                 let why = "on Windows and macOS, images for the CPU do not list their variables";
                 RunError::refused(attempted(), why)

@@ -46,6 +46,7 @@ pub(super) const COMPUTE_CAPABILITY_MINOR: c_int = 76;
 pub(super) const MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: c_int = 97;
 
 // CUfunction_attribute.
+pub(super) const SHARED_SIZE_BYTES: c_int = 1;
 pub(super) const MAX_DYNAMIC_SHARED_SIZE_BYTES: c_int = 8;
 
 functions! {
@@ -74,6 +75,7 @@ functions! {
         fn cuModuleGetFunction(*mut CUfunction, CUmodule, *const c_char) -> CUresult;
         // The results: the address, and the size in bytes.
         fn cuModuleGetGlobal_v2(*mut CUdeviceptr, *mut usize, CUmodule, *const c_char) -> CUresult;
+        fn cuFuncGetAttribute(*mut c_int, c_int, CUfunction) -> CUresult;
         fn cuFuncSetAttribute(CUfunction, c_int, c_int) -> CUresult;
         fn cuMemAlloc_v2(*mut CUdeviceptr, usize) -> CUresult;
         fn cuMemFree_v2(CUdeviceptr) -> CUresult;

@@ -336,26 +336,31 @@ impl Backend for Cuda {
         Ok(Handle(raw))
     }
 
-    fn function(&self, module: Handle, name: &CStr) -> Result<Handle> {
+    fn function(&self, module: Handle, name: &CStr) -> Result<(Handle, Option<u64>)> {
         let driver = self.driver;
         let _current = self.current()?;
-        let mut function = ptr::null_mut();
+        let (mut function, mut shared_memory) = (ptr::null_mut(), 0);
         let attempted = || format!("find the kernel {}", name.to_string_lossy());
-        let Some(libraries) = Driver::libraries() else {
+        if let Some(libraries) = Driver::libraries() {
+            let mut kernel = ptr::null_mut();
+            // SAFETY: the library is loaded, and the name ends with a NUL.
+            let code =
+                unsafe { (libraries.cuLibraryGetKernel)(&mut kernel, module.0, name.as_ptr()) };
+            driver.check("cuLibraryGetKernel", code, attempted)?;
+            // SAFETY: the kernel's library is loaded, and a context is current.
+            let code = unsafe { (libraries.cuKernelGetFunction)(&mut function, kernel) };
+            driver.check("cuKernelGetFunction", code, attempted)?;
+        } else {
             // SAFETY: the module is loaded, and the name ends with a NUL.
             let code =
                 unsafe { (driver.cuModuleGetFunction)(&mut function, module.0, name.as_ptr()) };
             driver.check("cuModuleGetFunction", code, attempted)?;
-            return Ok(Handle(function));
-        };
-        let mut kernel = ptr::null_mut();
-        // SAFETY: the library is loaded, and the name ends with a NUL.
-        let code = unsafe { (libraries.cuLibraryGetKernel)(&mut kernel, module.0, name.as_ptr()) };
-        driver.check("cuLibraryGetKernel", code, attempted)?;
-        // SAFETY: the kernel's library is loaded, and a context is current.
-        let code = unsafe { (libraries.cuKernelGetFunction)(&mut function, kernel) };
-        driver.check("cuKernelGetFunction", code, attempted)?;
-        Ok(Handle(function))
+        }
+        let (ask, attribute) = (driver.cuFuncGetAttribute, driver::SHARED_SIZE_BYTES);
+        // SAFETY: the function belongs to a loaded module; the call writes one int.
+        let code = unsafe { ask(&mut shared_memory, attribute, function) };
+        driver.check("cuFuncGetAttribute", code, attempted)?;
+        Ok((Handle(function), Some(shared_memory.unsigned_abs().into())))
     }
 
     fn variable(

@@ -129,14 +129,15 @@ impl Backend for Gpu {
         }
     }
 
-    fn function(&self, module: Handle, name: &CStr) -> Result<Handle> {
+    fn function(&self, module: Handle, name: &CStr) -> Result<(Handle, Option<u64>)> {
         let _current = self.current()?;
         let mut function = ptr::null_mut();
         // SAFETY: the module is loaded, and the name ends with a NUL.
         let code =
             unsafe { (self.hip.hipModuleGetFunction)(&mut function, module.0, name.as_ptr()) };
         let attempted = || format!("find the kernel {}", name.to_string_lossy());
-        self.hip.check("hipModuleGetFunction", code, attempted).map(|()| Handle(function))
+        self.hip.check("hipModuleGetFunction", code, attempted)?;
+        Ok((Handle(function), None))
     }
 
     fn variable(

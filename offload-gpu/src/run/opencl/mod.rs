@@ -196,10 +196,10 @@ impl Backend for Gpu {
         Ok(unsafe { self.program(module) }.raw())
     }
 
-    fn function(&self, module: Handle, name: &CStr) -> Result<Handle> {
+    fn function(&self, module: Handle, name: &CStr) -> Result<(Handle, Option<u64>)> {
         // SAFETY: the module is loaded.
-        let program = unsafe { self.program(module) };
-        program.kernel(name).map(|kernel| Handle(ptr::from_ref(kernel).cast_mut().cast()))
+        let kernel = unsafe { self.program(module) }.kernel(name)?;
+        Ok((Handle(ptr::from_ref(kernel).cast_mut().cast()), None))
     }
 
     fn raw_function(&self, function: Handle) -> Handle {

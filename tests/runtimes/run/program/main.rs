@@ -55,6 +55,8 @@ fn main() -> ExitCode {
         "errors" => errors(),
         "no-image" => no_image(),
         "shared-memory" => shared_memory(),
+        "shared-memory-threads" => shared_memory_threads(),
+        "static-shared-memory" => static_shared_memory(),
         "bits" => bits(),
         "elsewhere" => elsewhere(),
         "in-turn" => in_turn(),
@@ -252,6 +254,34 @@ fn shared_memory() -> Result {
         reverse(&device, bytes)?;
     }
     println!("{}", if computes(&device) { reverse(&device, 60_000)? } else { true });
+    Ok(())
+}
+
+/// Launches a kernel on several threads at once, which need different sizes, and then again.
+fn shared_memory_threads() -> Result {
+    let device = Device::best_for(&kernels::PACK)?;
+    let sizes = [90_000, 60_000, 80_000, 70_000];
+    let device = &device;
+    reverse(device, 1024)?;
+    thread::scope(|scope| {
+        sizes.map(|bytes| scope.spawn(move || reverse(device, bytes).unwrap()));
+    });
+    for bytes in sizes {
+        reverse(device, bytes)?;
+    }
+    Ok(())
+}
+
+/// Launches a kernel with 1 KiB of static shared memory and almost 48 KiB of dynamic memory.
+fn static_shared_memory() -> Result {
+    let device = Device::best_for(&kernels::PACK)?;
+    let (x, mut sums) = (device.zeros::<f32>(256)?, device.zeros::<f32>(1)?);
+    for bytes in [48_000, 48_128, 48_129] {
+        let launch = Launch::new(1, 256).shared_memory(bytes);
+        // SAFETY: the block reads 256 elements and writes one.
+        unsafe { kernels::block_sum(&x, &mut sums).launch_as(&device, &launch)? };
+    }
+    device.synchronize()?;
     Ok(())
 }
 
