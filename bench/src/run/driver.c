@@ -44,6 +44,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t size) { return *out = (CUdevicep
 CUresult cuMemFree_v2(CUdeviceptr address) { return free((void *)address), 0; }
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size) { return 0; }
 CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size) { return 0; }
+CUresult cuStreamSynchronize(void *stream) { return 0; }
 
 CUresult cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                         unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **arguments,

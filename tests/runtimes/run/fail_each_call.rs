@@ -27,7 +27,7 @@ fn every_call_fails_once() {
     fail_each(
         || on_driver(&driver, "8.0,9.0").with("OFFLOAD_DEVICE", "cuda:1"),
         "CUDA_ERROR_UNKNOWN (999): unknown error",
-        "cuInit cuLibraryLoadData cuModuleGetGlobal_v2 cuLibraryGetModule cuKernelGetFunction cuFuncSetAttribute",
+        "cuInit cuLibraryLoadData cuModuleGetGlobal_v2 cuLibraryGetModule cuKernelGetFunction cuFuncSetAttribute cuFuncGetAttribute cuStreamSynchronize",
     );
 }
 

@@ -81,6 +81,7 @@ functions! {
         fn cuMemFree_v2(CUdeviceptr) -> CUresult;
         fn cuMemcpyHtoD_v2(CUdeviceptr, *const c_void, usize) -> CUresult;
         fn cuMemcpyDtoH_v2(*mut c_void, CUdeviceptr, usize) -> CUresult;
+        fn cuStreamSynchronize(CUstream) -> CUresult;
         // The arguments after the function: the blocks in x, y and z, the threads in x, y and z,
         // the bytes of dynamic shared memory, the stream, the kernel's arguments, and `extra`.
         fn cuLaunchKernel(

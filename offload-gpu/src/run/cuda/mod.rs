@@ -447,8 +447,13 @@ impl Backend for Cuda {
                 from.len(),
             )
         };
-        self.driver
-            .check("cuMemcpyHtoD_v2", code, || format!("copy {} bytes to the GPU", from.len()))
+        let attempted = || format!("copy {} bytes to the GPU", from.len());
+        self.driver.check("cuMemcpyHtoD_v2", code, attempted)?;
+        // The copy may return before the bytes have reached the GPU, where a stream that does not
+        // wait for the default stream would not see them ("API synchronization behavior" in the
+        // driver's manual). SAFETY: a context is current; null is the default stream.
+        let code = unsafe { (self.driver.cuStreamSynchronize)(ptr::null_mut()) };
+        self.driver.check("cuStreamSynchronize", code, attempted)
     }
 
     unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
