@@ -126,7 +126,8 @@ impl Device {
         self.0.memory
     }
 
-    /// Waits for all work that was launched on the device.
+    /// Waits for all work that was launched on the device. With OpenCL, it does not wait for work
+    /// on other command queues: call `clFinish` on these.
     ///
     /// Returns an error if a kernel failed.
     #[inline]

@@ -93,6 +93,9 @@ impl Launch {
 
     /// Launches on this stream instead of the default stream: a `CUstream`, `hipStream_t` or
     /// `cl_command_queue` of the device. The CPU has no streams.
+    ///
+    /// [`Device::synchronize`](super::Device::synchronize) waits for streams, but not for command
+    /// queues: call `clFinish` on these.
     pub fn stream(self, stream: *mut c_void) -> Self {
         Self { stream, ..self }
     }
