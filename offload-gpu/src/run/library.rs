@@ -16,7 +16,7 @@ pub(super) type Find<'a> = dyn Fn(&str) -> Option<NonNull<c_void>> + 'a;
 /// Loads the first of `names` that exists, and returns its table of functions. The system's loader
 /// searches for the library: no variable of this crate sets a path. If the loader finds a stub
 /// library, which exists only for linking and lacks functions, the next name is tried. Returns an
-/// error message if no library can be loaded.
+/// error message if no library can be loaded, or in a 32-bit program.
 ///
 /// The library stays loaded until the program ends, since drivers start threads and register
 /// functions that run at exit.
@@ -28,6 +28,10 @@ pub(super) unsafe fn open<T>(
     names: &[&'static str],
     table: unsafe fn(&'static str, &Find<'_>) -> Result<T, &'static str>,
 ) -> Result<T, String> {
+    // On other systems, the calling convention and the sizes of types differ.
+    if cfg!(not(target_pointer_width = "64")) {
+        return Err("only 64-bit programs can use it".to_string());
+    }
     let mut broken = Vec::new();
     for name in names {
         // SAFETY: the caller guarantees that the library may be loaded and run.

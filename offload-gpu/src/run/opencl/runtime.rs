@@ -138,10 +138,6 @@ impl OpenCl {
     /// Returns an error message if there is no loader.
     pub(super) fn get() -> core::result::Result<&'static Self, String> {
         let load = || {
-            // On other systems, the calling convention and the size of `size_t` differ.
-            if cfg!(not(target_pointer_width = "64")) {
-                return Err("no OpenCL: only 64-bit programs can use it".to_string());
-            }
             // SAFETY: these names belong to Khronos' loader and its replacements, and the types are
             // those of its header.
             unsafe { library::open(LIBRARIES, Self::of) }.map_err(|why| format!("no OpenCL: {why}"))
