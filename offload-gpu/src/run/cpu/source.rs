@@ -14,7 +14,7 @@ use std::fs::File;
 use std::fs::{self, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::process;
 
 /// The file or memory from which the loader reads.
@@ -53,7 +53,8 @@ impl ImageSource {
     fn in_log(bytes: &[u8], log: OsString) -> Result<Self, String> {
         let mut hasher = DefaultHasher::new();
         hasher.write(bytes);
-        let mut link = log;
+        // The loader searches its own folders for a name without a separator.
+        let mut link = path::absolute(&log).map_or(log, PathBuf::into_os_string);
         link.push(format!("-{:016x}", hasher.finish()));
         let mut path = link.clone();
         path.push(format!("-{:016x}.so", random()));
@@ -199,6 +200,17 @@ mod tests {
             assert_eq!(disk.hint(reason).is_empty(), !may_help, "{reason}");
             assert_eq!(logged.hint(reason), "", "{reason}");
         }
+    }
+
+    #[test]
+    fn the_loader_gets_a_path_with_a_folder() {
+        let log = alloc::format!("offload-log-{}", std::process::id());
+        let source = ImageSource::new(b"bytes", Some(log.into())).unwrap();
+        let path = source.path().to_str().unwrap();
+        // Without the random number.
+        let link = alloc::format!("{}.so", path.rsplit_once('-').unwrap().0);
+        std::fs::remove_file(link).unwrap();
+        assert!(source.path().is_absolute(), "{path}");
     }
 
     #[test]
