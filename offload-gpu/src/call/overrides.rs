@@ -227,16 +227,16 @@ const fn other_number(
             if item.size == 0 || start >= end || is_same(innermost(item).name, "u8") {
                 return None;
             }
-            let (first, last) = (start / item.size, (end - 1) / item.size);
-            let found = if first == last {
-                other_number(has, item, start - first * item.size, end - first * item.size)
-            } else {
-                other_number(has, item, 0, item.size)
-            };
-            match found {
-                Some(found) => Some(Difference { at: found.at + first * item.size, ..found }),
-                None => None,
+            // A third item would repeat the second one, of which all numbers are then compared.
+            let (mut at, mut items) = (start / item.size * item.size, 0);
+            while at < end && items < 2 {
+                let last = if end - at < item.size { end - at } else { item.size };
+                if let Some(found) = other_number(has, item, start.saturating_sub(at), last) {
+                    return Some(Difference { at: found.at + at, ..found });
+                }
+                (at, items) = (at + item.size, items + 1);
             }
+            None
         }
         _ if stands_for(has, record) => None,
         _ => Some(Difference { has: has.name, record: record.name, at: 0 }),
@@ -306,6 +306,15 @@ mod tests {
         (40, ParameterLayout::of_array(&i8::LAYOUT, 8)),
     ]);
 
+    /// `struct { struct { int id; float w; int next; } e[2]; }`
+    const CELL: ParameterLayout = record::<24>(&[(
+        0,
+        ParameterLayout::of_array(
+            &record::<12>(&[(0, i32::LAYOUT), (4, f32::LAYOUT), (8, i32::LAYOUT)]),
+            2,
+        ),
+    )]);
+
     /// Arrays for vectors, different groupings of the same numbers, and bytes.
     const GROUPED: ParameterLayout = record::<48>(&[
         (0, <[f32; 4]>::LAYOUT),
@@ -341,6 +350,8 @@ mod tests {
             // Bit-fields, and a union.
             (u32::LAYOUT, ParameterLayout::of_array(&u8::LAYOUT, 4)),
             (f32::LAYOUT, record::<4>(&[])),
+            // The end of an item, and the start of the next one.
+            (record::<24>(&[(8, <[i32; 2]>::LAYOUT)]), CELL),
         ] {
             assert_eq!(differs(has, &of), None, "{has:?}");
         }
@@ -368,6 +379,9 @@ mod tests {
             (i16::LAYOUT, F16::LAYOUT),
         ] {
             assert_eq!(differs(has, &of), Some((has.name, of.name, 0)));
+        }
+        for (has, at) in [(record::<24>(&[(8, <[i32; 3]>::LAYOUT)]), 16), (<[i32; 6]>::LAYOUT, 4)] {
+            assert_eq!(differs(has, &CELL), Some(("i32", "f32", at)));
         }
     }
 }
