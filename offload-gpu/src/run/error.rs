@@ -67,9 +67,18 @@ impl RunError {
         self
     }
 
+    /// Adds advice, unless there already is some, which is more specific.
     pub(super) fn advice(mut self, advice: &'static str) -> Self {
-        self.0.advice = Some(advice);
+        self.0.advice.get_or_insert(advice);
         self
+    }
+
+    /// Adds advice, unless a driver returned a code to which the advice does not apply.
+    pub(super) fn advice_for(self, applies: fn(i32) -> bool, advice: &'static str) -> Self {
+        match self.0.cause {
+            Cause::Driver { code, .. } if !applies(code) => self,
+            _ => self.advice(advice),
+        }
     }
 
     /// Returns the cause.
@@ -109,6 +118,19 @@ impl From<Infallible> for RunError {
 /// Advice for the errors of kernels, which any later call may return.
 const KERNEL_FAILED: &str = "The cause is probably a kernel that was launched before this call. \
                              `cargo offload test` checks kernels on the CPU.";
+
+/// Whether a driver may have returned the code because of the image: memory was not the cause.
+pub(super) fn is_about_image(code: i32) -> bool {
+    // `CUDA_ERROR_OUT_OF_MEMORY` and HIP's equal number; `CL_MEM_OBJECT_ALLOCATION_FAILURE`,
+    // `CL_OUT_OF_RESOURCES` and `CL_OUT_OF_HOST_MEMORY`.
+    !matches!(code, 2 | -6..=-4)
+}
+
+/// Whether a driver returned the code because an image lacks a name.
+pub(super) fn is_not_found(code: i32) -> bool {
+    // `CUDA_ERROR_NOT_FOUND` and HIP's equal number; `CL_INVALID_ARG_VALUE`.
+    matches!(code, 500 | -50)
+}
 
 /// A driver's error codes; 0 means success.
 pub(super) trait DriverErrors {

@@ -159,7 +159,8 @@ fn modules_are_loaded_one_by_one() {
 #[test(COMPILERS)]
 fn errors_have_the_drivers_words() {
     const RUNNING: &str = "cuDevicePrimaryCtxRetain=2 cuCtxPushCurrent_v2=201 cuLibraryLoadData=200 \
-        cuLibraryGetKernel=500 cuMemAlloc_v2=2 cuMemcpyHtoD_v2=1 cuLaunchKernel=400 \
+        cuLibraryLoadData=2 cuLibraryLoadData=700 cuLibraryGetKernel=500 cuMemAlloc_v2=2 cuMemcpyHtoD_v2=1 \
+        cuStreamSynchronize=719 cuLaunchKernel=400 \
         cuMemcpyDtoH_v2=719 cuMemcpyDtoH_v2=4242 cuMemFree_v2=1 cuLibraryUnload=1 \
         cuDevicePrimaryCtxRelease_v2=1 cuInit=101";
     const LISTING: &str = "cuInit=101 cuDriverGetVersion=101 cuDeviceGetCount=101 cuDeviceGet=101 \

@@ -85,5 +85,7 @@ fn assert_told(run: &Outcome, function: &str, error: &str) {
     }
     assert_eq!(run.status, Some(1), "{function}: {run:#?}");
     run.complains("error: ").complains(&format!("{function} returned {error}"));
+    // The advice for a missing variable, which the error code does not report.
+    assert!(!run.stderr.contains("`static`"), "{run:#?}");
     assert!(run.stderr.contains("could not ") || run.stderr.contains("does not start"), "{run:#?}");
 }

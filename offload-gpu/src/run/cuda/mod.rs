@@ -7,7 +7,7 @@ mod driver;
 use self::driver::{CUcontext, CUdevice, CUdeviceptr, Driver};
 use super::backend::{Arguments, Backend, Handle, LoadableImage, NO_VARIABLE, Place};
 use super::context::{Context, ForeignContext, Modules, all_shared, shared};
-use super::error::{Cause, DriverErrors, Result, RunError};
+use super::error::{Cause, DriverErrors, Result, RunError, is_about_image, is_not_found};
 use super::launch::{DeviceLimits, Launch};
 use alloc::boxed::Box;
 use alloc::format;
@@ -308,7 +308,8 @@ impl Backend for Cuda {
             }
         };
         let attempted = || format!("load the {} ({} bytes)", image.name, image.bytes.len());
-        driver.check(function, code, attempted).map_err(|error| error.advice(REFUSED))?;
+        let loaded = driver.check(function, code, attempted);
+        loaded.map_err(|error| error.advice_for(is_about_image, REFUSED))?;
         Ok(Handle(module))
     }
 
@@ -377,7 +378,7 @@ impl Backend for Cuda {
         let code =
             unsafe { (self.driver.cuModuleGetGlobal_v2)(&mut start, &mut size, module.0, name) };
         let checked = self.driver.check("cuModuleGetGlobal_v2", code, attempted);
-        checked.map_err(|error| error.advice(NO_VARIABLE))?;
+        checked.map_err(|error| error.advice_for(is_not_found, NO_VARIABLE))?;
         Ok(Place { start: Handle(start as *mut c_void), size, may_be_smaller: false })
     }
 

@@ -5,7 +5,7 @@ mod runtime;
 use self::runtime::Hip;
 use super::backend::{Arguments, Backend, Handle, LoadableImage, NO_VARIABLE, Place};
 use super::context::{Context, Modules, all_shared};
-use super::error::{DriverErrors, Result, RunError};
+use super::error::{DriverErrors, Result, RunError, is_about_image, is_not_found};
 use super::launch::{DeviceLimits, Launch};
 use alloc::boxed::Box;
 use alloc::format;
@@ -118,7 +118,7 @@ impl Backend for Gpu {
         let attempted = || format!("load the {} ({} bytes)", image.name, image.bytes.len());
         self.hip
             .check("hipModuleLoadData", code, attempted)
-            .map_err(|error| error.advice(REFUSED))?;
+            .map_err(|error| error.advice_for(is_about_image, REFUSED))?;
         Ok(Handle(module))
     }
 
@@ -151,7 +151,7 @@ impl Backend for Gpu {
         // SAFETY: the module is loaded, and the name ends with a NUL.
         let code = unsafe { (self.hip.hipModuleGetGlobal)(&mut start, &mut size, module.0, name) };
         let checked = self.hip.check("hipModuleGetGlobal", code, attempted);
-        checked.map_err(|error| error.advice(NO_VARIABLE))?;
+        checked.map_err(|error| error.advice_for(is_not_found, NO_VARIABLE))?;
         Ok(Place { start: Handle(start), size, may_be_smaller: false })
     }
 

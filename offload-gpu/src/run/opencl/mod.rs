@@ -12,7 +12,7 @@ use self::program::{Driver, Kernel, Program};
 use self::runtime::{DeviceId, Memory, OpenCl};
 use super::backend::{Arguments, Backend, Handle, LoadableImage, NO_VARIABLE, Place};
 use super::context::{Context, Modules, shared};
-use super::error::{Cause, DriverErrors, Result, RunError};
+use super::error::{Cause, DriverErrors, Result, RunError, is_about_image, is_not_found};
 use super::launch::{DeviceLimits, Launch};
 use alloc::boxed::Box;
 use alloc::format;
@@ -183,7 +183,8 @@ impl Backend for Gpu {
         let driver =
             Driver { context: self.context, device: self.device, is_cpu: self.is_cpu, may_export };
         let made = Program::new(self.opencl, driver, image.bytes, &attempted);
-        Ok(Handle(Box::into_raw(Box::new(made.map_err(|error| error.advice(REFUSED))?)).cast()))
+        let made = made.map_err(|error| error.advice_for(is_about_image, REFUSED))?;
+        Ok(Handle(Box::into_raw(Box::new(made)).cast()))
     }
 
     fn unload(&self, module: Handle) {
@@ -228,7 +229,7 @@ impl Backend for Gpu {
             find(self.device.0, program.0, name.as_ptr(), &mut size, &mut start)
         };
         let checked = self.opencl.check(FUNCTION, code, attempted);
-        checked.map_err(|error| error.advice(NO_VARIABLE))?;
+        checked.map_err(|error| error.advice_for(is_not_found, NO_VARIABLE))?;
         Ok(Place { start: Handle(start), size, may_be_smaller: false })
     }
 
