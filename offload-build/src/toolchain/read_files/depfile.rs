@@ -10,14 +10,15 @@ pub fn parse(text: &str) -> Vec<PathBuf> {
     let Some((_, rest)) = text.split_once(": ") else { return Vec::new() };
     let mut files = Vec::new();
     let mut file = String::new();
-    let mut chars = rest.chars().peekable();
+    let rest = rest.replace("\\\r\n", " ").replace("\\\n", " ");
+    // With `-MP`, a rule for each header follows the first one.
+    let mut chars = rest.lines().next().unwrap_or_default().chars().peekable();
     while let Some(c) = chars.next() {
         match (c, chars.peek()) {
-            ('\\', Some('\r' | '\n')) => {}
             ('\\', Some(' ' | '\t' | '#')) => file.extend(chars.next()),
             ('$', Some('$')) => file.extend(chars.next()),
-            (' ' | '\n' | '\r', _) if file.is_empty() => {}
-            (' ' | '\n' | '\r', _) => files.push(std::mem::take(&mut file).into()),
+            (' ', _) if file.is_empty() => {}
+            (' ', _) => files.push(std::mem::take(&mut file).into()),
             _ => file.push(c),
         }
     }
@@ -39,7 +40,8 @@ mod tests {
 
     #[test]
     fn continued_lines_spaces_and_dollars() {
-        let text = "image: kernels/a.cu \\\n  /out\\ dir/kernel.h a$$b.h \\\r\n  c.h\n";
+        let text = "image: kernels/a.cu \\\n  /out\\ dir/kernel.h a$$b.h \\\r\n  c.h\n\n\
+                    c.h:\n\n/out\\ dir/kernel.h:\n";
         let paths = ["kernels/a.cu", "/out dir/kernel.h", "a$b.h", "c.h"];
         assert_eq!(parse(text), paths.map(PathBuf::from));
         assert!(parse("").is_empty());
