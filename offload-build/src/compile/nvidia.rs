@@ -34,7 +34,7 @@ impl Compilations<'_> {
         source: &PlannedSource,
     ) -> Compilation {
         let mut compilation = self.compilation("cubin", &[&ptxas.identity]);
-        let flags = source.options.flags_for(Some(self.target())).into_iter().map(OsString::from);
+        let flags = self.module.flags_for(source, self.target()).into_iter().map(OsString::from);
         self.assemble(&mut compilation, arch, ptxas, &source.path, flags.collect());
         compilation.sources.push(source.path.clone());
         compilation

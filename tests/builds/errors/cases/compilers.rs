@@ -51,4 +51,6 @@ cases! {
            "ptxas fatal   : Value 'sm_70' is not defined for option 'gpu-name'";
     "undefined-cubin" [.file("kernels/open.cu").archs(["sm_80"])] tool
         => "ptxas fatal   : Unresolved extern function '_Z5twicef'";
+    "flag-of-ptx" [.file("kernels/text.ptx").flag("--such-a-flag").archs(["sm_80"])] tool
+        => "ptxas fatal   : Unknown option '-such-a-flag'";
 }
