@@ -220,8 +220,9 @@ impl OutDir {
     }
 }
 
-/// The name of the file that a running build script locks.
-const LOCK: &str = "lock";
+/// The name of the file that a running build script locks. No pack's folder can have a name with a
+/// dot.
+const LOCK: &str = "build.lock";
 
 /// The lock file's timestamp since the Unix epoch, which is older than any build.
 const BEFORE_EVERY_BUILD: Duration = Duration::from_secs(1 << 30);

@@ -328,7 +328,8 @@ fn ptx(name: &str) -> String {
 fn packs_of_several_threads() {
     let scenario = Scenario::new("threads");
     scenario.build_script(
-        r#"std::thread::scope(|scope| {
+        r#"Build::new().file("kernels/image.ptx").arch("compute_80").compile("lock");
+    std::thread::scope(|scope| {
         for number in 0..8 {
             scope.spawn(move || {
                 for round in 0..8 {
