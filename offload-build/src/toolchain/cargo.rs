@@ -305,12 +305,12 @@ impl Cargo {
 
     pub fn can_watch(&self, folder: &Path) -> bool {
         let Ok(absolute) = self.manifest_dir.join(folder).canonicalize() else { return false };
-        let target = self.target_folder();
-        let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
-        let has_builds = target.starts_with(&absolute) || self.out_dir.starts_with(&absolute);
+        let canonical = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        let (target, out_dir) = (canonical(self.target_folder()), canonical(&self.out_dir));
+        let has_builds = target.starts_with(&absolute) || out_dir.starts_with(&absolute);
         absolute.is_dir()
             && !has_builds
-            && !absolute.starts_with(&self.out_dir)
+            && !absolute.starts_with(&out_dir)
             && files::tree(&absolute, MOST_WATCHED, |_, _| false).is_some()
     }
 

@@ -250,10 +250,12 @@ fn folders_of_builds_in_path_do_not_count() {
 
 #[test(CLANG)]
 fn a_folder_with_the_target_folder_is_not_watched() {
-    let calls = r#".include(".").flag("-Inot-there").arch("compute_80")"#;
+    let calls = r#".include(".").include(std::env::var("OUT_DIR").unwrap()).flag("-Inot-there").arch("compute_80")"#;
     let scenario = Scenario::add("include_of_all", calls);
-    let target = scenario.folder.join("target");
-    let scenario = scenario.own_target(target);
+    let (target, link) = (scenario.folder.join("target"), scenario.folder.join("link"));
+    fs::create_dir_all(&target).expect("the folder can be made");
+    symlink(&target, &link).expect("a link can be made");
+    let scenario = scenario.own_target(link);
     scenario.build().passes();
     fs::write(scenario.target.join("changes"), "").expect("the target folder can be written");
     scenario.build().arg("-v").passes().found_fresh("include_of_all");
