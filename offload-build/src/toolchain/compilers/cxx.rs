@@ -6,6 +6,7 @@ use super::probe_cache::ProbeCache;
 use super::program::identity;
 use crate::toolchain::cargo::Cargo;
 use crate::toolchain::exec::{NO_INPUT, named};
+use crate::toolchain::files::entries;
 use crate::toolchain::hash::{ContentHash, Parts};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -64,7 +65,12 @@ impl Cxx {
         if is_named || *triple != cargo.host {
             return None;
         }
-        probes.ask(&clang.path, &LIBRARY).ok()?;
+        // clang uses the newest GCC's library, even if only that GCC's C part is installed. The
+        // define makes these names part of the cached question.
+        let define = format!("-DLIBRARIES={}", libraries(Path::new("/usr")).join(","));
+        let mut args = LIBRARY.to_vec();
+        args.push(&define);
+        probes.ask(&clang.path, &args).ok()?;
         let mut found = Self::find(cargo, probes, triple, Some(&clang.path)).ok()?;
         found.args.insert(0, LIBRARY[0].into());
         Some(found)
@@ -221,6 +227,21 @@ impl Cxx {
     }
 }
 
+/// Returns the names of the C++ libraries in a folder such as `/usr`, and of the GCCs that clang
+/// detects there.
+fn libraries(folder: &Path) -> Vec<String> {
+    let mut names = entries(&folder.join("include/c++"));
+    let gcc = folder.join("lib/gcc");
+    for triple in entries(&gcc) {
+        for version in entries(&gcc.join(&triple)) {
+            if gcc.join(&triple).join(&version).join("crtbegin.o").is_file() {
+                names.push(format!("{triple}/{version}"));
+            }
+        }
+    }
+    names
+}
+
 /// Archives objects into a static library.
 ///
 /// Returns an error with the reason if there is no archiver, or if the archiver fails.
@@ -260,4 +281,24 @@ fn question(cargo: &Cargo, triple: &str, program: Option<&Path>) -> ContentHash 
         question.add(&variable);
     }
     question.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_and_the_gccs_that_clang_detects() {
+        let folder = tempfile::tempdir().unwrap();
+        for version in
+            ["include/c++/11", "lib/gcc/riscv64-linux-gnu/11", "lib/gcc/riscv64-linux-gnu/12"]
+        {
+            std::fs::create_dir_all(folder.path().join(version)).unwrap();
+        }
+        assert_eq!(libraries(folder.path()), ["11"]);
+        // A package such as gcc-12 adds this file, but not the C++ library.
+        let file = folder.path().join("lib/gcc/riscv64-linux-gnu/12/crtbegin.o");
+        std::fs::write(file, "").unwrap();
+        assert_eq!(libraries(folder.path()), ["11", "riscv64-linux-gnu/12"]);
+    }
 }
