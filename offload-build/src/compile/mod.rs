@@ -159,8 +159,7 @@ impl<'a> Compilations<'a> {
             identities.push(format!("{name}={value}"));
         }
         include_folders[1..].iter().for_each(|folder| self.cargo.watch_folder(folder));
-        let mut tool_folders = Vec::new();
-        tool_folders.extend(self.sdk.root.clone());
+        let mut tool_folders = self.sdk.folders.clone();
         for tool in tools {
             tool_folders.extend(resource_folder(tool));
         }

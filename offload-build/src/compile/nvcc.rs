@@ -11,7 +11,6 @@ use crate::toolchain::read_files::named_files::NamedFiles;
 use offload_format::target::{NvidiaArch, NvidiaCode};
 use std::borrow::Cow;
 use std::ffi::OsString;
-use std::path::Path;
 
 impl Compilations<'_> {
     /// Returns nvcc's compilation of an image: machine code or PTX, depending on the target.
@@ -125,10 +124,7 @@ impl Compilations<'_> {
             compilation.named_files.extend(named.files);
             compilation.include_folders.extend(named.include_folders);
         }
-        // nvcc's dependency files name headers as `<folder of nvcc>/../include/...`, so nvcc's
-        // folder is also a tool folder.
-        compilation.tool_folders.extend(nvcc.path.parent().map(Path::to_owned));
-        compilation.tool_folders.push(nvcc.root.clone());
+        compilation.tool_folders.extend(nvcc.folders());
         list.push(source.path.clone().into());
         list
     }

@@ -2,12 +2,12 @@
 
 use crate::output::OutDir;
 use crate::targets::Target;
-use crate::toolchain::compilers::{Clang, Nvcc, Rocm, Tools};
+use crate::toolchain::compilers::{Clang, Nvcc, Rocm, Tools, is_shared};
 use crate::toolchain::exec::plain_path;
 use crate::toolchain::{Cargo, Error};
 use offload_format::target::{OffloadArch, TargetId};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// clang's options for one vendor's headers and libraries. Empty if the sources use none.
 #[derive(Debug, Default)]
@@ -18,8 +18,8 @@ pub(crate) struct Sdk {
     pub(crate) code_object_version: Option<u32>,
     /// Files that identify the SDK's version, because dependency files omit the SDK's headers.
     pub(crate) stands_for: Vec<PathBuf>,
-    /// The SDK's folder, if it contains only the SDK.
-    pub(crate) root: Option<PathBuf>,
+    /// The folders that contain only the SDK.
+    pub(crate) folders: Vec<PathBuf>,
 }
 
 impl Sdk {
@@ -41,7 +41,7 @@ impl Sdk {
         for file in ["include/cuda.h", "nvvm/libdevice/libdevice.10.bc"] {
             stands_for.push(toolkit.root.join(file));
         }
-        Ok(Self { args, code_object_version: None, stands_for, root: Some(toolkit.root.clone()) })
+        Ok(Self { args, stands_for, folders: toolkit.folders(), ..Self::default() })
     }
 
     /// Returns the options that make clang read a source like this toolkit's nvcc: they include the
@@ -108,9 +108,12 @@ impl Sdk {
         for file in ["ocml.bc", "ockl.bc"] {
             stands_for.push(rocm.device_libraries.join(file));
         }
-        // Debian installs ROCm to /usr with all other packages, so ROCm has no separate folder.
-        let root = Some(rocm.root.clone()).filter(|root| root != Path::new("/usr"));
-        Self { args, code_object_version: rocm.newest_code_object, stands_for, root }
+        let mut folders = Vec::new();
+        if !is_shared(&rocm.root) {
+            folders.push(rocm.root.clone());
+        }
+        let code_object_version = rocm.newest_code_object;
+        Self { args, code_object_version, stands_for, folders }
     }
 }
 

@@ -19,22 +19,24 @@ const KINDS: [(&str, &str, &str); 3] = [
 ];
 
 /// Returns a package that compiles `kernels/add.cu` with these calls, once for each of the
-/// [`KINDS`].
+/// [`KINDS`]. The package's folder contains a script that starts the tests' nvcc.
 fn package(name: &str, calls: &str) -> Scenario {
     let scenario = Scenario::new(name);
     let packs = KINDS.map(|(kind, own, _)| {
         format!("Build::new().file(\"kernels/add.cu\"){calls}{own}.compile({kind:?});\n    ")
     });
     scenario.build_script(&packs.concat());
+    let nvcc = cuda("nvcc").get_program().display().to_string();
+    scenario.script("nvcc.sh", &format!("exec '{nvcc}' \"$@\""));
     scenario
 }
 
-/// Builds with the tests' nvcc in `NVCC`, and with variables that name folders in the package.
+/// Builds with the script in `NVCC`, and with variables that name folders in the package.
 /// Returns the images of the [`KINDS`].
 #[track_caller]
 fn images(scenario: &Scenario, folders: &[(&str, &str)]) -> [Vec<u8>; 3] {
     let folders = folders.iter().map(|(name, folder)| (*name, scenario.folder.join(folder)));
-    let build = scenario.build().env("NVCC", cuda("nvcc").get_program());
+    let build = scenario.build().env("NVCC", scenario.folder.join("nvcc.sh"));
     build.without(&["CPATH", "CPLUS_INCLUDE_PATH"]).envs(folders).passes();
     KINDS.map(|(_, _, file)| read(scenario.output("debug", file)))
 }

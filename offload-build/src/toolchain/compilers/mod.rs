@@ -17,7 +17,7 @@ pub use cxx::{Cxx, archive};
 pub use identity::Identity;
 pub use nvcc::{Nvcc, library_folders};
 pub use probe_cache::ProbeCache;
-pub use program::identity;
+pub use program::{identity, is_shared};
 pub use ptxas::Ptxas;
 pub use rocm::Rocm;
 pub use rust::{NoRust, Rust};

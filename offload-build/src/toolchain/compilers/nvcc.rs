@@ -4,7 +4,7 @@ use super::cxx::Cxx;
 use super::identity::Identity;
 use super::install::{self, ByPip};
 use super::probe_cache::ProbeCache;
-use super::program::is_wrapper;
+use super::program::{is_shared, is_wrapper};
 use super::search::{Found, SearchLog, named};
 use crate::toolchain::cargo::Cargo;
 use crate::toolchain::error::Error;
@@ -150,6 +150,26 @@ impl Nvcc {
             self.version,
             known.join(" ")
         ))
+    }
+
+    /// Returns the folders that contain only the toolkit, in each form that nvcc's dependency files
+    /// use: they name headers as `<folder of nvcc>/../include/...`.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let mut roots = vec![self.root.clone()];
+        // A script that starts nvcc may be in any folder, such as a package's.
+        if let Some(top) = self.path.parent().map(|folder| folder.join(".."))
+            && top.canonicalize().is_ok_and(|top| top == self.root)
+        {
+            roots.push(top);
+        }
+        if !is_shared(&self.root) {
+            return roots;
+        }
+        let mut folders = Vec::new();
+        for root in roots {
+            folders.extend(["targets", "nvvm"].map(|name| root.join(name)));
+        }
+        folders
     }
 
     /// Returns the path of a toolkit program, such as `nvlink`.
@@ -357,4 +377,31 @@ fn python_trees(cargo: &Cargo) -> Vec<PathBuf> {
         }
     }
     roots
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_toolkits_folders_are_its_own() {
+        let scratch = tempfile::tempdir().unwrap();
+        let scratch = scratch.path().canonicalize().unwrap();
+        let (root, package) = (scratch.join("cuda"), scratch.join("package"));
+        for folder in [root.join("bin"), package.clone()] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        let folders = |path: PathBuf| {
+            let identity = Identity { files: Vec::new(), version_text: String::new() };
+            Nvcc { path, root: root.clone(), version: String::new(), identity }.folders()
+        };
+        let top = root.join("bin").join("..");
+        assert_eq!(folders(root.join("bin/nvcc")), [root.clone(), top.clone()]);
+        assert_eq!(folders(package.join("nvcc.sh")), [root.as_path()]);
+        std::fs::create_dir(root.join("conda-meta")).unwrap();
+        assert_eq!(
+            folders(root.join("bin/nvcc")),
+            [root.join("targets"), root.join("nvvm"), top.join("targets"), top.join("nvvm")]
+        );
+    }
 }

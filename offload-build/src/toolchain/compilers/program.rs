@@ -1,4 +1,5 @@
-//! Reads facts from a program's file: its identity, and whether the program starts another one.
+//! Reads facts from a program's files: its identity, whether the program starts another one, and
+//! whether its folder belongs to it alone.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -28,6 +29,12 @@ pub(super) fn is_wrapper(tool: &Path) -> bool {
     let program = tool.canonicalize().unwrap_or_else(|_| tool.to_owned());
     let name = program.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
     is_script || !COMPILERS.iter().any(|part| name.contains(part))
+}
+
+/// Whether an installation's folder also contains other packages' files: Debian installs to `/usr`,
+/// and conda to the environment's folder.
+pub fn is_shared(root: &Path) -> bool {
+    root == Path::new("/usr") || root.join("conda-meta").is_dir()
 }
 
 #[cfg(test)]
