@@ -62,7 +62,7 @@ impl Compilations<'_> {
         let mut tools = vec![&cxx.identity];
         tools.extend(of.map(|of| &of.rust.identity));
         let mut compilation = self.compilation("so", &tools);
-        compilation.identities.extend(cxx.env_identities());
+        self.add_cxx(&mut compilation, cxx);
         if of.is_none() {
             compilation.steps = self.cpu_describe(cxx);
             for step in &compilation.steps {
@@ -85,6 +85,16 @@ impl Compilations<'_> {
             self.describe_for_cpu(&mut compilation, of);
         }
         compilation
+    }
+
+    /// Adds the inputs that the C++ compiler's environment and options name.
+    fn add_cxx(&self, compilation: &mut Compilation, cxx: &Cxx) {
+        compilation.identities.extend(cxx.env_identities());
+        let mut flags = Vec::new();
+        for arg in &cxx.args {
+            flags.extend(arg.to_str());
+        }
+        compilation.add_flags(&flags, self.cargo);
     }
 
     /// Adds the steps that build an image's objects, in files whose names begin with `name`.
@@ -196,7 +206,7 @@ impl Compilations<'_> {
     /// an option or a source that was written for a different compiler.
     pub(crate) fn cpu_described(&self, cxx: &Cxx, clang: &Clang) -> Compilation {
         let mut compilation = self.compilation("so", &[&clang.identity]);
-        compilation.identities.extend(cxx.env_identities());
+        self.add_cxx(&mut compilation, cxx);
         // Cargo's name for the RISC-V architecture includes the extensions, but clang's name does
         // not.
         let triple = self.cargo.target.replacen("riscv64gc-", "riscv64-", 1);

@@ -139,32 +139,13 @@ impl<'a> Compilations<'a> {
     }
 
     fn compilation(&self, extension: &str, tools: &[&Identity]) -> Compilation {
-        let mut identities = tool_identities(tools, &self.sdk.stands_for, self.cargo);
         let sources = self.sources();
-        let (mut named_files, mut include_folders) = (Vec::new(), vec![self.output.include()]);
-        let mut all_options = vec![&self.module.options];
-        all_options.extend(sources.iter().map(|source| &source.options));
-        for options in all_options {
-            let named = NamedFiles::of(&options.flags_for(Some(self.target())));
-            named_files.extend_from_slice(&options.inputs);
-            named_files.extend(named.files);
-            include_folders.extend_from_slice(&options.includes);
-            include_folders.extend(named.include_folders);
-        }
-        for name in HEADER_FOLDERS.iter().chain(&OTHER_INPUTS) {
-            let Some(value) = self.cargo.user_var(name) else { continue };
-            if HEADER_FOLDERS.contains(name) {
-                include_folders.extend(cargo::folders(&value));
-            }
-            identities.push(format!("{name}={value}"));
-        }
-        include_folders[1..].iter().for_each(|folder| self.cargo.watch_folder(folder));
         let mut tool_folders = self.sdk.folders.clone();
         for tool in tools {
             tool_folders.extend(resource_folder(tool));
         }
         let stem = self.module.file_stem(self.file_name);
-        Compilation {
+        let mut compilation = Compilation {
             image: self.output.images.join(image_file_name(&stem, extension)),
             stem,
             module: self.module.name.clone(),
@@ -174,12 +155,28 @@ impl<'a> Compilations<'a> {
                 .filter_map(|it| fs::metadata(&it.path).ok())
                 .map(|it| it.len())
                 .sum(),
-            named_files,
-            include_folders,
+            include_folders: vec![self.output.include()],
             tool_folders,
-            identities,
+            identities: tool_identities(tools, &self.sdk.stands_for, self.cargo),
             ..Compilation::default()
+        };
+        let mut all_options = vec![&self.module.options];
+        all_options.extend(sources.iter().map(|source| &source.options));
+        for options in all_options {
+            compilation.named_files.extend_from_slice(&options.inputs);
+            compilation.add_folders(options.includes.clone(), self.cargo);
+            compilation.add_flags(&options.flags_for(Some(self.target())), self.cargo);
         }
+        let of_variable: Vec<&str> = self.sdk.flags_of_variable.split_whitespace().collect();
+        compilation.add_flags(&of_variable, self.cargo);
+        for name in HEADER_FOLDERS.iter().chain(&OTHER_INPUTS) {
+            let Some(value) = self.cargo.user_var(name) else { continue };
+            if HEADER_FOLDERS.contains(name) {
+                compilation.add_folders(cargo::folders(&value), self.cargo);
+            }
+            compilation.identities.push(format!("{name}={value}"));
+        }
+        compilation
     }
 
     fn work(&self, extension: &str) -> PathBuf {
@@ -278,6 +275,19 @@ impl Compilation {
     /// Whether Cargo compiles a kernel crate in one of the steps.
     pub(crate) fn is_of_crate(&self) -> bool {
         self.steps.iter().any(Step::is_of_crate)
+    }
+
+    /// Adds the files and header folders that compiler flags name.
+    fn add_flags(&mut self, flags: &[&str], cargo: &Cargo) {
+        let named = NamedFiles::of(flags);
+        self.named_files.extend(named.files);
+        self.add_folders(named.include_folders, cargo);
+    }
+
+    /// Adds header folders, and tells Cargo to watch them.
+    fn add_folders(&mut self, folders: Vec<PathBuf>, cargo: &Cargo) {
+        folders.iter().for_each(|folder| cargo.watch_folder(folder));
+        self.include_folders.extend(folders);
     }
 
     fn then(&mut self, step: Step) {

@@ -7,7 +7,6 @@ use super::{Compilation, Compilations};
 use crate::plan::PlannedSource;
 use crate::toolchain::compilers::{Cxx, Nvcc, identity};
 use crate::toolchain::exec::{DepfileBy, NvccFlags, Step, StepKind, through_nvcc};
-use crate::toolchain::read_files::named_files::NamedFiles;
 use offload_format::target::{NvidiaArch, NvidiaCode};
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -120,9 +119,7 @@ impl Compilations<'_> {
         // arguments.
         for flags in &variables {
             compilation.identities.push(format!("{}={}", flags.name, flags.others));
-            let named = NamedFiles::of(&flags.others.split(' ').collect::<Vec<_>>());
-            compilation.named_files.extend(named.files);
-            compilation.include_folders.extend(named.include_folders);
+            compilation.add_flags(&flags.others.split(' ').collect::<Vec<_>>(), self.cargo);
         }
         compilation.tool_folders.extend(nvcc.folders());
         list.push(source.path.clone().into());

@@ -13,6 +13,8 @@ use std::path::PathBuf;
 #[derive(Debug, Default)]
 pub(crate) struct Sdk {
     pub(crate) args: Vec<OsString>,
+    /// The options from `HIPCC_COMPILE_FLAGS_APPEND`, which `args` contains, too.
+    pub(crate) flags_of_variable: String,
     /// The newest code object version that ROCm's device libraries support. `None` for CUDA, or if
     /// the libraries do not reveal it.
     pub(crate) code_object_version: Option<u32>,
@@ -102,8 +104,8 @@ impl Sdk {
             }
             args.extend([hip.into(), "-Xarch_host".into(), "-Wno-linker-warnings".into()]);
         }
-        let append = cargo.user_var("HIPCC_COMPILE_FLAGS_APPEND").unwrap_or_default();
-        args.extend(append.split_whitespace().map(OsString::from));
+        let flags_of_variable = cargo.user_var("HIPCC_COMPILE_FLAGS_APPEND").unwrap_or_default();
+        args.extend(flags_of_variable.split_whitespace().map(OsString::from));
         let mut stands_for = vec![rocm.root.join("include/hip/hip_version.h")];
         for file in ["ocml.bc", "ockl.bc"] {
             stands_for.push(rocm.device_libraries.join(file));
@@ -113,7 +115,7 @@ impl Sdk {
             folders.push(rocm.root.clone());
         }
         let code_object_version = rocm.newest_code_object;
-        Self { args, code_object_version, stands_for, folders }
+        Self { args, flags_of_variable, code_object_version, stands_for, folders }
     }
 }
 

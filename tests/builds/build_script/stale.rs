@@ -120,7 +120,7 @@ fn variables_that_compilers_read() {
     assert!(!written.contains("add.cu"), "{written}");
 }
 
-/// Edits each file that a flag names. clang compiles one pack, and nvcc the other.
+/// Edits each file that a flag of build.rs or of a variable names. Each pack has its own compiler.
 #[test(NVCC_AND_CLANG.slow())]
 fn files_that_flags_name_are_inputs() {
     let scenario = Scenario::new("named_in_flags");
@@ -139,8 +139,13 @@ fn files_that_flags_name_are_inputs() {
     scenario
         .build_script(&format!(
             "Build::new().file(\"kernels/add.cu\").arch(\"compute_80\"){of_clang}.compile(\"clang\");
-    Build::new().file(\"kernels/nvcc.cu\").arch(\"compute_80\").compiler(Compiler::Nvcc){of_nvcc}.compile(\"nvcc\");"
+    Build::new().file(\"kernels/nvcc.cu\").arch(\"compute_80\").compiler(Compiler::Nvcc){of_nvcc}.compile(\"nvcc\");
+    Build::new().file(\"kernels/cxx.cu\").arch(\"cpu\").compile(\"cxx\");"
         ))
+        .write("kernels/cxx.txt", "-DVALUE=2.0f\n")
+        .write("kernels/cxx.cu", with_header(""))
+        .write("first/other.h", "")
+        .write("second/scale.h", "#define SCALE 2.0f\n")
         .write("kernels/flags.txt", "-DFACTOR=2.0f\n")
         .write("kernels/value.h", "#define VALUE 2.0f\n")
         .write("kernels/options.txt", "-DVALUE=2.0f\n")
@@ -148,19 +153,23 @@ fn files_that_flags_name_are_inputs() {
             "kernels/add.cu",
             format!("{declaration}{}", kernel("add", "x[i] * FACTOR + y[i] * VALUE + value()")),
         )
-        .write("kernels/nvcc.cu", with_header(""));
+        .write("kernels/nvcc.cu", "#include <scale.h>\n".to_owned() + &kernel("add", "VALUE * SCALE"));
     library("2.0f");
     let built = || {
-        scenario.build().passes();
-        ["clang", "nvcc"]
-            .map(|pack| scenario.output_text("debug", &format!("{pack}/compute_80.ptx")))
+        let folders = ["first", "second"].map(|name| scenario.folder.join(name));
+        let folders = folders.map(|folder| format!("-I{}", folder.display())).join(" ");
+        let build = scenario.build().env("NVCC_APPEND_FLAGS", folders);
+        build.env("CXXFLAGS", "@kernels/cxx.txt").passes();
+        ["clang/compute_80.ptx", "nvcc/compute_80.ptx", "cxx/cpu.so"]
+            .map(|file| read(scenario.output("debug", file)))
     };
     let mut before = built();
     let mut expect_other = |pack: usize, why: &str| {
-        let ptx = built();
-        assert_ne!(ptx[pack], before[pack], "{why}");
-        assert_eq!(ptx[1 - pack], before[1 - pack], "{why} of the other pack");
-        before = ptx;
+        let images = built();
+        for (number, image) in images.iter().enumerate() {
+            assert_eq!(*image != before[number], number == pack, "{why}, pack {number}");
+        }
+        before = images;
     };
     scenario.write("kernels/flags.txt", "-DFACTOR=3.0f\n");
     expect_other(0, "a response file");
@@ -170,6 +179,10 @@ fn files_that_flags_name_are_inputs() {
     expect_other(0, "-mlink-builtin-bitcode");
     scenario.write("kernels/options.txt", "-DVALUE=3.0f\n");
     expect_other(1, "--options-file");
+    scenario.write("first/scale.h", "#define SCALE 3.0f\n");
+    expect_other(1, "a header in a folder of NVCC_APPEND_FLAGS");
+    scenario.write("kernels/cxx.txt", "-DVALUE=3.0f\n");
+    expect_other(2, "a response file in CXXFLAGS");
 }
 
 #[test(CLANG)]

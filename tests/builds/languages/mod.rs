@@ -196,7 +196,8 @@ fn rocm_headers_are_used_where_they_are_asked_for() {
         .write(
             "rocm/include/hip/hip_runtime.h",
             "#pragma once\n#ifdef OFFLOAD_AMDGPU\n#error \"both headers\"\n#endif\n\
-             #define __global__ __attribute__((global))\n#define FROM_ROCM 1\n",
+             #define __global__ __attribute__((global))\n\
+             #ifndef FROM_ROCM\n#define FROM_ROCM 1\n#endif\n",
         )
         .write("rocm/include/hip/hip_version.h", "")
         .write("rocm/bin/.hipVersion", "HIP_VERSION_MAJOR=6\nHIP_VERSION_MINOR=2\nHIP_VERSION_PATCH=1\n")
@@ -231,6 +232,18 @@ fn rocm_headers_are_used_where_they_are_asked_for() {
     };
     scenario.build().env("ROCM_PATH", &rocm).passes();
     let by_rocm = image();
+    // The file in the variable's flags is an input.
+    let with_flags = |text: &str| {
+        scenario.write("flags.txt", text);
+        let build = scenario.build().env("ROCM_PATH", &rocm);
+        build.env("HIPCC_COMPILE_FLAGS_APPEND", "@flags.txt").passes();
+        image()
+    };
+    assert!(with_flags("") == by_rocm);
+    assert!(
+        with_flags("-DFROM_ROCM=2") != by_rocm,
+        "a response file in HIPCC_COMPILE_FLAGS_APPEND"
+    );
     scenario.build().passes();
     assert!(image() != by_rocm, "ROCm's headers without a request for them");
     // The compiler that build.rs selects must take precedence.
