@@ -22,6 +22,11 @@ impl Override {
         let (mut path, mut depth, mut last) = (TokenStream::new(), 0_u32, None);
         while !input.is_empty() && (depth > 0 || !(input.peek(Token![,]) || input.peek(Token![as])))
         {
+            // The second character of an arrow ends no parameters.
+            if depth > 0 && input.peek(Token![->]) {
+                path.extend([input.parse::<TokenTree>()?, input.parse()?]);
+                continue;
+            }
             let token: TokenTree = input.parse()?;
             match &token {
                 TokenTree::Punct(punct) if punct.as_char() == '<' => depth += 1,
@@ -71,6 +76,7 @@ mod tests {
             ("use Pair<f32>", "Pair"),
             ("use crate::Pair<[f32; 2], *const u8> as Particle", "Particle"),
             ("use <Own as Has<u8>>::Body", "Body"),
+            ("use Tagged<fn() -> Meters, f32> as Sample", "Sample"),
         ] {
             let parsed = Override::parse.parse_str(text);
             assert_eq!(
@@ -79,7 +85,13 @@ mod tests {
                 "{text}"
             );
         }
-        for text in ["use", "use Body = Own", "use [f32; 2] as Body", "use &Own as Body"] {
+        for text in [
+            "use",
+            "use Body = Own",
+            "use [f32; 2] as Body",
+            "use &Own as Body",
+            "use A -> B as Body",
+        ] {
             assert!(Override::parse.parse_str(text).is_err(), "{text}");
         }
     }
