@@ -152,13 +152,8 @@ template <typename T_> OFFLOAD_DEVICE unsigned long long wide(T_ x) {
   template <> struct offload_atomic::sum<type> {                                                                       \
     static constexpr bool is_here = true;                                                                              \
     static OFFLOAD_MEMBER type add(type *address, type value) {                                                        \
-      unsigned short *word = reinterpret_cast<unsigned short *>(address);                                              \
-      unsigned short old = *static_cast<volatile unsigned short *>(word), assumed;                                     \
-      do {                                                                                                             \
-        type sum = type::of_bits(assumed = old) + value;                                                               \
-        old = atomicCAS(word, assumed, sum.bits);                                                                      \
-      } while (old != assumed);                                                                                        \
-      return type::of_bits(old);                                                                                       \
+      auto after = [=](unsigned short old) { return (type::of_bits(old) + value).bits; };                              \
+      return type::of_bits(offload_atomic::update(reinterpret_cast<unsigned short *>(address), after));                \
     }                                                                                                                  \
   };                                                                                                                   \
   template <> struct offload_atomic::sum<type2> {                                                                      \

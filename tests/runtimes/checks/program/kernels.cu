@@ -2,6 +2,8 @@
 // checks that find it. The suffix 64 limits a check to warps of 64 lanes. Each launch has 2 blocks
 // of 64 threads and 128 values. main.rs chooses everything else.
 
+#include <cuda_fp16.h>
+
 #define KERNEL(name) extern "C" __global__ void name(float *x, unsigned *n, int size)
 #define UNUSED (void)x, (void)n, (void)size
 
@@ -324,6 +326,18 @@ KERNEL(histogram_right) {
   if (threadIdx.x < 8)
     atomicAdd(&n[threadIdx.x], bins[threadIdx.x]);
 }
+// The header's own loop of compare-and-swap.
+KERNEL(half_sum_right) {
+  UNUSED;
+  __shared__ __half sum;
+  if (threadIdx.x == 0)
+    sum = __half(0);
+  __syncthreads();
+  atomicAdd(&sum, __half(x[index()]));
+  __syncthreads();
+  x[index()] = float(sum);
+}
+
 KERNEL(histogram_wrong) {
   UNUSED;
   __shared__ unsigned bins[8];
