@@ -67,9 +67,6 @@ OFFLOAD_DEVICE float float_of_half(unsigned short bits) {
 
 OFFLOAD_FLOAT16_TYPES(__half, __half2, offload_float16::half_bits, offload_float16::half_rounded,
                       offload_float16::float_of_half)
-struct __half2_raw {
-  unsigned short x, y;
-};
 typedef __half half;
 typedef __half2 half2;
 typedef __half nv_half;

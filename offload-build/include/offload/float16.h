@@ -72,6 +72,9 @@ template <typename T_> OFFLOAD_DEVICE unsigned long long wide(T_ x) {
   struct type##_raw {                                                                                                  \
     unsigned short x;                                                                                                  \
   };                                                                                                                   \
+  struct type2##_raw {                                                                                                 \
+    unsigned short x, y;                                                                                               \
+  };                                                                                                                   \
   struct alignas(2) type {                                                                                             \
     unsigned short bits;                                                                                               \
     type() = default;                                                                                                  \
@@ -91,6 +94,8 @@ template <typename T_> OFFLOAD_DEVICE unsigned long long wide(T_ x) {
     type x, y;                                                                                                         \
     type2() = default;                                                                                                 \
     OFFLOAD_MEMBER type2(type x_, type y_) : x(x_), y(y_) {}                                                           \
+    OFFLOAD_MEMBER type2(type2##_raw raw) : x(type##_raw{raw.x}), y(type##_raw{raw.y}) {}                              \
+    OFFLOAD_MEMBER operator type2##_raw() const { return type2##_raw{x.bits, y.bits}; }                                \
   };
 
 /* Operators and functions of the type and of the type of pairs. */
@@ -101,8 +106,10 @@ template <typename T_> OFFLOAD_DEVICE unsigned long long wide(T_ x) {
   OFFLOAD_FLOAT16_OPERATOR(type, type2, /, div)                                                                        \
   OFFLOAD_YIELDS type operator-(type a) { return type::nearest(-float(a)); }                                           \
   OFFLOAD_YIELDS type operator+(type a) { return a; }                                                                  \
-  OFFLOAD_YIELDS type &operator++(type &a) { return a = type::nearest(float(a) + 1); }                                 \
-  OFFLOAD_YIELDS type &operator--(type &a) { return a = type::nearest(float(a) - 1); }                                 \
+  OFFLOAD_YIELDS type2 operator-(type2 a) { return type2{-a.x, -a.y}; }                                                \
+  OFFLOAD_YIELDS type2 operator+(type2 a) { return a; }                                                                \
+  OFFLOAD_FLOAT16_STEP(type, type2, ++, +)                                                                             \
+  OFFLOAD_FLOAT16_STEP(type, type2, --, -)                                                                             \
   OFFLOAD_FLOAT16_COMPARISON(type, type2, ==, eq)                                                                      \
   OFFLOAD_FLOAT16_COMPARISON(type, type2, !=, ne)                                                                      \
   OFFLOAD_FLOAT16_COMPARISON(type, type2, <, lt)                                                                       \
@@ -233,10 +240,23 @@ template <typename T_> OFFLOAD_DEVICE unsigned long long wide(T_ x) {
   OFFLOAD_YIELDS type2 name##2(type2 a, type2 b) { return type2{name(a.x, b.x), name(a.y, b.y)}; }                     \
   OFFLOAD_YIELDS type2 name##2_nan(type2 a, type2 b) { return type2{name##_nan(a.x, b.x), name##_nan(a.y, b.y)}; }
 
+#define OFFLOAD_FLOAT16_STEP(type, type2, step, sign)                                                                  \
+  OFFLOAD_YIELDS type &operator step(type &a) { return a = type::nearest(float(a) sign 1); }                           \
+  OFFLOAD_YIELDS type2 &operator step(type2 &a) { return a = type2{step a.x, step a.y}; }                              \
+  OFFLOAD_FLOAT16_STEP_AFTER(type, step)                                                                               \
+  OFFLOAD_FLOAT16_STEP_AFTER(type2, step)
+#define OFFLOAD_FLOAT16_STEP_AFTER(type, step)                                                                         \
+  OFFLOAD_YIELDS type operator step(type &a, int) {                                                                    \
+    type old = a;                                                                                                      \
+    step a;                                                                                                            \
+    return old;                                                                                                        \
+  }
+
 /* With a NaN, no comparison holds, or each one whose name has a `u`; the operators are those of float.  Of a pair, the result
- * is 1 or 0 for each, all bits or none (mask), or whether both hold (b). */
+ * is 1 or 0 for each, all bits or none (mask), or whether both hold (b and the operators). */
 #define OFFLOAD_FLOAT16_COMPARISON(type, type2, sign, name)                                                            \
   OFFLOAD_YIELDS bool operator sign(type a, type b) { return float(a) sign float(b); }                                 \
+  OFFLOAD_YIELDS bool operator sign(type2 a, type2 b) { return a.x sign b.x && a.y sign b.y; }                         \
   OFFLOAD_YIELDS bool __h##name(type a, type b) { return !__builtin_isunordered(float(a), float(b)) && a sign b; }     \
   OFFLOAD_YIELDS bool __h##name##u(type a, type b) { return __builtin_isunordered(float(a), float(b)) || a sign b; }   \
   OFFLOAD_FLOAT16_PAIRS(type, type2, name)                                                                             \

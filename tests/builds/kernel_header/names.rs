@@ -112,6 +112,16 @@ sizeof(intptr_t) == sizeof(void *) && sizeof(uintptr_t) == sizeof(void *) && int
 INT8_MIN == -128 && INT8_MAX == 127 && INT16_MIN == -32768 && INT16_MAX == 32767
 INT32_MIN == INT_MIN && INT32_MAX == INT_MAX && INT64_MIN < -INT64_MAX
 SIZE_MAX == size_t(-1) && PTRDIFF_MAX > 0 && PTRDIFF_MIN < 0
+#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+-__half2(1, 2) == __half2(-1, -2) && +__nv_bfloat162(1, 2) == -__nv_bfloat162(-1, -2)
+__half2(1, 2) < __half2(2, 3) && !(__half2(1, 2) < __half2(1, 3)) && !(__half2(1, 2) != __half2(1, 3)) && __half2(1, 2) != __half2(NAN, 3)
+__half2(1, 2) <= __half2(1, 3) && __half2(1, 2) >= __half2(1, 1) && __nv_bfloat162(1, 2) > __nv_bfloat162(0, 1)
+[] { __half a(1), b = a++; ++a; return float(b) == 1 && float(a--) == 3 && float(--a) == 1; }()
+[] { __half2 a(1, 2), b = a++; ++a; return b == __half2(1, 2) && a-- == __half2(3, 4) && --a == __half2(1, 2); }()
+[] { __nv_bfloat162 a(1, 2), b = a++; ++a; return b == __nv_bfloat162(1, 2) && a-- == __nv_bfloat162(3, 4) && --a == b; }()
+[] { __half2_raw raw = __half2(1, 2); __half2 a = raw; return raw.x == 0x3c00 && raw.y == 0x4000 && a == __half2(1, 2); }()
+[] { __nv_bfloat162_raw raw = __nv_bfloat162(1, 2); __nv_bfloat162 a = raw; return raw.x == 0x3f80 && raw.y == 0x4000 && a == __nv_bfloat162(1, 2); }()
 #include <math_constants.h>
 CUDART_INF_F == INFINITY && CUDART_NAN_F != CUDART_NAN_F && CUDART_INF == INFINITY && CUDART_NAN != CUDART_NAN
 CUDART_PI_F == 3.14159274f && CUDART_PI == M_PI && CUDART_PIO2_F == CUDART_PI_F / 2 && CUDART_PIO4 == M_PI / 4
@@ -180,8 +190,10 @@ fn source(headers: &[&str]) -> String {
 }
 
 /// The headers that rows and statements need even with the kit's header.
-const NEEDED: [&str; 4] = [
+const NEEDED: [&str; 6] = [
     "#include <float.h>",
+    "#include <cuda_fp16.h>",
+    "#include <cuda_bf16.h>",
     "#include <math_constants.h>",
     "#include <cuda_pipeline.h>",
     "#include <cuda_runtime.h>",
