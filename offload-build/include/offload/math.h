@@ -34,14 +34,16 @@
 #endif
 
 namespace offload_math {
-/* Overloads for float only: as in C++, integers are converted to double. */
-template <typename T_> struct only_float {};
-template <> struct only_float<float> {
-  typedef float type;
+/* The result of an overload for only some types of arguments. */
+template <bool is_overload, typename T_> struct only {};
+template <typename T_> struct only<true, T_> {
+  typedef T_ type;
 };
 } // namespace offload_math
+/* Overloads for float only: as in C++, integers are converted to double. */
 #define OFFLOAD_FLOAT(name, parameters, arguments)                                                                     \
-  template <typename T_> OFFLOAD_DEVICE typename offload_math::only_float<T_>::type name parameters {                  \
+  template <typename T_>                                                                                               \
+  OFFLOAD_DEVICE typename offload_math::only<__is_same(T_, float), float>::type name parameters {                      \
     return name##f arguments;                                                                                          \
   }
 
@@ -102,25 +104,23 @@ OFFLOAD_FLOAT(cospi, (T_ x), (x))
 #include "math_base.h"
 #include "math_exp.h"
 
-namespace offload_math {
 /* As in C++, integers and mixed arguments are converted to double. */
-template <bool> struct converted {};
-template <> struct converted<true> {
-  typedef double type;
-};
-} // namespace offload_math
+#define OFFLOAD_CONVERTED(...) OFFLOAD_DEVICE typename offload_math::only<(__VA_ARGS__), double>::type
 #define OFFLOAD_ONE_CONVERTED(name)                                                                                    \
-  template <typename T_> OFFLOAD_DEVICE typename offload_math::converted<__is_integral(T_)>::type name(T_ x) {         \
-    return name(double(x));                                                                                            \
-  }
+  template <typename T_> OFFLOAD_CONVERTED(__is_integral(T_)) name(T_ x) { return name(double(x)); }
 #define OFFLOAD_TWO_CONVERTED(name)                                                                                    \
   template <typename T_, typename U_>                                                                                  \
-  OFFLOAD_DEVICE typename offload_math::converted<__is_arithmetic(T_) && __is_arithmetic(U_) &&                        \
-                                                  !(__is_same(T_, U_) && __is_floating_point(T_))>::type               \
+  OFFLOAD_CONVERTED(__is_arithmetic(T_) && __is_arithmetic(U_) && !(__is_same(T_, U_) && __is_floating_point(T_)))     \
   name(T_ x, U_ y) {                                                                                                   \
     return name(double(x), double(y));                                                                                 \
   }
-#define OFFLOAD_THREE_CONVERTED(name)
+#define OFFLOAD_THREE_CONVERTED(name)                                                                                  \
+  template <typename T_, typename U_, typename V_>                                                                     \
+  OFFLOAD_CONVERTED(__is_arithmetic(T_) && __is_arithmetic(U_) && __is_arithmetic(V_) &&                               \
+                    !(__is_same(T_, U_) && __is_same(U_, V_) && __is_floating_point(T_)))                              \
+  name(T_ x, U_ y, V_ z) {                                                                                             \
+    return name(double(x), double(y), double(z));                                                                      \
+  }
 #define OFFLOAD_ONE(type) (type x)
 #define OFFLOAD_TWO(type) (type x, type y)
 #define OFFLOAD_THREE(type) (type x, type y, type z)
@@ -190,6 +190,7 @@ OFFLOAD_INSTRUCTION(fma, OFFLOAD_THREE, (x, y, z), OFFLOAD_OF_DEVICE)
 #undef OFFLOAD_FUNCTION
 #undef OFFLOAD_OF_BOTH
 #undef OFFLOAD_OF_DEVICE
+#undef OFFLOAD_CONVERTED
 #undef OFFLOAD_ONE_CONVERTED
 #undef OFFLOAD_TWO_CONVERTED
 #undef OFFLOAD_THREE_CONVERTED

@@ -78,6 +78,10 @@ OFFLOAD_YIELDS unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
   return c;
 #endif
 }
+OFFLOAD_YIELDS int __dp4a(char4 a, char4 b, int c) { return __dp4a(offload_bits::as<int>(a), offload_bits::as<int>(b), c); }
+OFFLOAD_YIELDS unsigned __dp4a(uchar4 a, uchar4 b, unsigned c) {
+  return __dp4a(offload_bits::as<unsigned>(a), offload_bits::as<unsigned>(b), c);
+}
 #undef OFFLOAD_DOT
 #undef OFFLOAD_UNSIGNED_DOT
 
