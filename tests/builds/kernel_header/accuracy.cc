@@ -116,6 +116,13 @@ static long double cosine_of_turns(long double x) {
   return turn == 0.5L ? 0 : sine_of_turns(0.5L - turn);
 }
 
+namespace offload_math {
+// As on GPUs.
+template <typename T> T normcdf(T x) {
+  return normcdf(x, [](T s) { return erfc(s); });
+}
+} // namespace offload_math
+
 #define ONE(name, exact, low, high)                                                                                    \
   one<float>(#name, [](float x) { return offload_math::name(x); }, [](long double x) -> long double { return exact; }, \
              low, high);                                                                                               \
@@ -191,6 +198,7 @@ int main() {
   ONE(atanh, std::atanh(x), -1, 1);
   ONE(erf, std::erf(x), -5, 5);
   ONE(erfc, std::erfc(x), -5, 28);
+  ONE(normcdf, std::erfc(x / -std::sqrt(2.0L)) / 2, -38.5, 9);
   TWO(pow, std::pow(x, y), -100, 100);
   TWO(hypot, std::hypot(x, y), -10, 10);
   TWO(atan2, std::atan2(x, y), -10, 10);
