@@ -246,14 +246,23 @@ OFFLOAD_DEVICE long long llabs(long long x) { return abs(x); }
 
 #endif
 
-/* No C library has these. */
+/* No C library has these.  A reciprocal may be a number though the norm is too large for one, so parts above 1 are scaled. */
 #define OFFLOAD_NORMS(type, suffix)                                                                                    \
   OFFLOAD_YIELDS type rcbrt##suffix(type x) { return 1 / cbrt(x); }                                                    \
-  OFFLOAD_YIELDS type rhypot##suffix(type x, type y) { return 1 / hypot(x, y); }                                       \
+  OFFLOAD_YIELDS type rhypot##suffix(type x, type y) {                                                                 \
+    type s = fabs(x) > 1 || fabs(y) > 1 ? type(0.25) : type(1);                                                        \
+    return s / hypot(s * x, s * y);                                                                                    \
+  }                                                                                                                    \
   OFFLOAD_YIELDS type norm3d##suffix(type x, type y, type z) { return hypot(hypot(x, y), z); }                         \
   OFFLOAD_YIELDS type norm4d##suffix(type x, type y, type z, type w) { return hypot(hypot(x, y), hypot(z, w)); }       \
-  OFFLOAD_YIELDS type rnorm3d##suffix(type x, type y, type z) { return 1 / norm3d##suffix(x, y, z); }                  \
-  OFFLOAD_YIELDS type rnorm4d##suffix(type x, type y, type z, type w) { return 1 / norm4d##suffix(x, y, z, w); }       \
+  OFFLOAD_YIELDS type rnorm3d##suffix(type x, type y, type z) {                                                        \
+    type s = fabs(x) > 1 || fabs(y) > 1 || fabs(z) > 1 ? type(0.25) : type(1);                                         \
+    return s / norm3d##suffix(s * x, s * y, s * z);                                                                    \
+  }                                                                                                                    \
+  OFFLOAD_YIELDS type rnorm4d##suffix(type x, type y, type z, type w) {                                                \
+    type s = fabs(x) > 1 || fabs(y) > 1 || fabs(z) > 1 || fabs(w) > 1 ? type(0.25) : type(1);                          \
+    return s / norm4d##suffix(s * x, s * y, s * z, s * w);                                                             \
+  }                                                                                                                    \
   OFFLOAD_YIELDS void sincospi##suffix(type x, type *sine, type *cosine) {                                             \
     *sine = sinpi##suffix(x);                                                                                          \
     *cosine = cospi##suffix(x);                                                                                        \

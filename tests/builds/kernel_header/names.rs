@@ -64,6 +64,8 @@ norm3d(2.0, 3.0, 6.0) == 7 && norm3df(2.0f, 3.0f, 6.0f) == 7
 norm4d(2.0, 4.0, 5.0, 6.0) == 9 && norm4df(2.0f, 4.0f, 5.0f, 6.0f) == 9
 rnorm3d(0.0, 0.0, 4.0) == 0.25 && rnorm3df(0.0f, 4.0f, 0.0f) == 0.25f
 rnorm4d(1.0, 1.0, 1.0, 1.0) == 0.5 && rnorm4df(2.0f, 2.0f, 2.0f, 2.0f) == 0.25f
+rhypotf(0x1p+127f, 0) == 0x1p-127f && rnorm3d(0, 0x1p+1023, 0) == 0x1p-1023 && rnorm4d(0x1p+1023, 0x1p+1023, 0x1p+1023, 0x1p+1023) == 0x1p-1024
+rhypotf(3e38f, 3e38f) > 2.356e-39f && rnorm3df(2e38f, 2e38f, -2e38f) > 2.886e-39f && rnorm4df(FLT_MAX, FLT_MAX, FLT_MAX, FLT_MAX) > 1.469e-39f
 fma(2.0f, 0.5, 1.0f) == 2 && fma(2.0, 0.5f, 1) == 2 && sizeof(fma(2, 1.0f, 1.0f)) == 8 && sizeof(fma(2.0f, 1.0f, 1.0f)) == 4
 __dp4a(make_char4(1, 2, 3, -4), make_char4(5, 6, 7, 8), 9) == __dp4a(int(0xfc030201), 0x08070605, 9)
 __dp4a(make_uchar4(255, 2, 3, 4), make_uchar4(5, 6, 7, 8), 9u) == __dp4a(0x040302ffu, 0x08070605u, 9u)
