@@ -325,16 +325,16 @@ OFFLOAD_DEVICE void __sincosf(float x, float *sine, float *cosine) {
 OFFLOAD_YIELDS float __fdividef(float x, float y) { return offload_math::fast_quotient(x, y); }
 #else
 /* glibc declares functions of these names, but does not define them. */
-#define __expf(x) expf(x)
-#define __exp10f(x) exp10f(x)
-#define __log2f(x) log2f(x)
-#define __logf(x) logf(x)
-#define __log10f(x) log10f(x)
-#define __powf(x, y) powf(x, y)
-#define __sinf(x) sinf(x)
-#define __cosf(x) cosf(x)
-#define __tanf(x) tanf(x)
-#define __sincosf(x, sine, cosine) sincosf(x, sine, cosine)
+#define __expf expf
+#define __exp10f exp10f
+#define __log2f log2f
+#define __logf logf
+#define __log10f log10f
+#define __powf powf
+#define __sinf sinf
+#define __cosf cosf
+#define __tanf tanf
+#define __sincosf sincosf
 OFFLOAD_YIELDS float __fdividef(float x, float y) { return x / y; }
 #endif
 
