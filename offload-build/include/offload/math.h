@@ -287,16 +287,11 @@ OFFLOAD_DEVICE float fast_log2(float x) { return __builtin_amdgcn_logf(x); }
 OFFLOAD_DEVICE float fast_exp2(float x) { return exp2(x); }
 OFFLOAD_DEVICE float fast_log2(float x) { return log2(x); }
 #endif
-/* These instructions measure angles in turns. */
-OFFLOAD_DEVICE float fast_sin(float x) { return __builtin_amdgcn_sinf(x * 0.159154937f); }
-OFFLOAD_DEVICE float fast_cos(float x) { return __builtin_amdgcn_cosf(x * 0.159154937f); }
 OFFLOAD_DEVICE float fast_quotient(float x, float y) { return x * __builtin_amdgcn_rcpf(y); }
 #elif defined(OFFLOAD_SPIRV)
 /* OpenCL's functions, which the driver compiles. */
 OFFLOAD_DEVICE float fast_exp2(float x) { return __builtin_exp2f(x); }
 OFFLOAD_DEVICE float fast_log2(float x) { return __builtin_log2f(x); }
-OFFLOAD_DEVICE float fast_sin(float x) { return __builtin_sinf(x); }
-OFFLOAD_DEVICE float fast_cos(float x) { return __builtin_cosf(x); }
 OFFLOAD_DEVICE float fast_quotient(float x, float y) { return x / y; }
 #else
 OFFLOAD_DEVICE float fast_exp2(float x) { return __nvvm_ex2_approx_f(x); }
@@ -304,6 +299,11 @@ OFFLOAD_DEVICE float fast_log2(float x) { return __nvvm_lg2_approx_f(x); }
 OFFLOAD_DEVICE float fast_sin(float x) { return __nvvm_sin_approx_f(x); }
 OFFLOAD_DEVICE float fast_cos(float x) { return __nvvm_cos_approx_f(x); }
 OFFLOAD_DEVICE float fast_quotient(float x, float y) { return __nvvm_div_approx_f(x, y); }
+#endif
+#if !defined(OFFLOAD_NVPTX)
+/* Without a library, clang compiles them to AMD's instructions, whose range is small before gfx9. */
+OFFLOAD_DEVICE float fast_sin(float x) { return __builtin_sinf(x); }
+OFFLOAD_DEVICE float fast_cos(float x) { return __builtin_cosf(x); }
 #endif
 } // namespace offload_math
 

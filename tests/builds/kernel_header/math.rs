@@ -77,6 +77,17 @@ fn every_function_of_math_h_compiles_for_every_target() {
     }
 }
 
+/// Before gfx9, AMD's instructions have the right result only for a few turns.
+#[test(CLANG)]
+fn fast_sines_of_large_angles_are_reduced_where_instructions_need_it() {
+    let source = "__global__ void k(float *x) { x[0] = __sinf(x[0]); x[1] = __cosf(x[1]); }\n";
+    for (target, reductions) in [("gfx803", 2), ("gfx90a", 0)] {
+        let text = text_for(target, source, "-O2", &format!("header-turns-{target}"));
+        assert_eq!(text.matches("v_fract_f32").count(), reductions, "{target}\n{text}");
+        assert!(text.contains("v_sin_f32") && text.contains("v_cos_f32"), "{target}\n{text}");
+    }
+}
+
 /// The program prints `<function> <type> <worst error>` for each function. The errors are in units
 /// in the last place. The bounds are those in offload/math.h.
 #[test(GCC.slow())]
