@@ -139,20 +139,18 @@ OFFLOAD_ATOMIC_BITS(atomicXor, fetch_xor)
 
 /* In floating point, a number wins over NaN. */
 #if defined(OFFLOAD_CPU)
+#define OFFLOAD_IF_INTEGER(operation)
+#else
+#define OFFLOAD_IF_INTEGER(operation)                                                                                  \
+  if constexpr (offload_atomic::number<T_>::is_integer)                                                                \
+    return OFFLOAD_ATOMIC(operation, address, value);                                                                  \
+  else
+#endif
 #define OFFLOAD_ATOMIC_EXTREME(name, operation, before)                                                                \
   template <typename T_> OFFLOAD_DEVICE T_ name(T_ *address, OFFLOAD_VALUE value) {                                    \
+    OFFLOAD_IF_INTEGER(operation)                                                                                      \
     return offload_atomic::update(address, [=](T_ old) { return old before value || value != value ? old : value; }); \
   }
-#else
-#define OFFLOAD_ATOMIC_EXTREME(name, operation, before)                                                                \
-  template <typename T_> OFFLOAD_DEVICE T_ name(T_ *address, OFFLOAD_VALUE value) {                                    \
-    if constexpr (offload_atomic::number<T_>::is_integer)                                                              \
-      return OFFLOAD_ATOMIC(operation, address, value);                                                                \
-    else                                                                                                               \
-      return offload_atomic::update(address,                                                                           \
-                                    [=](T_ old) { return old before value || value != value ? old : value; });         \
-  }
-#endif
 OFFLOAD_ATOMIC_EXTREME(atomicMin, fetch_min, <)
 OFFLOAD_ATOMIC_EXTREME(atomicMax, fetch_max, >)
 #undef OFFLOAD_ATOMIC_EXTREME
@@ -243,25 +241,19 @@ OFFLOAD_ATOMIC_OF_BLOCK(atomicDec)
 
 /* Its block, the device or the whole system sees a thread's writes before the fence earlier than those after it. */
 #if defined(OFFLOAD_AMDGPU)
-OFFLOAD_YIELDS void __threadfence_block() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup"); }
-OFFLOAD_YIELDS void __threadfence() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent"); }
-OFFLOAD_YIELDS void __threadfence_system() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
+#define OFFLOAD_FENCE(amd, nvidia, spirv) __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, amd)
 #elif defined(OFFLOAD_NVPTX)
-OFFLOAD_YIELDS void __threadfence_block() { __nvvm_membar_cta(); }
-OFFLOAD_YIELDS void __threadfence() { __nvvm_membar_gl(); }
-OFFLOAD_YIELDS void __threadfence_system() { __nvvm_membar_sys(); }
+#define OFFLOAD_FENCE(amd, nvidia, spirv) __nvvm_membar_##nvidia()
 #elif defined(OFFLOAD_SPIRV)
-OFFLOAD_YIELDS void __threadfence_block() { __spirv_MemoryBarrier(offload_scope_workgroup, offload_all_accesses); }
-OFFLOAD_YIELDS void __threadfence() { __spirv_MemoryBarrier(offload_scope_device, offload_all_accesses); }
-OFFLOAD_YIELDS void __threadfence_system() { __spirv_MemoryBarrier(offload_scope_system, offload_all_accesses); }
+#define OFFLOAD_FENCE(amd, nvidia, spirv) __spirv_MemoryBarrier(offload_scope_##spirv, offload_all_accesses)
 #elif defined(OFFLOAD_CPU_CHECK_RACES)
-OFFLOAD_YIELDS void __threadfence_block() { offload_cpu::fence(); }
-OFFLOAD_YIELDS void __threadfence() { offload_cpu::fence(); }
-OFFLOAD_YIELDS void __threadfence_system() { offload_cpu::fence(); }
+#define OFFLOAD_FENCE(...) offload_cpu::fence()
 #else
-OFFLOAD_YIELDS void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-OFFLOAD_YIELDS void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-OFFLOAD_YIELDS void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+#define OFFLOAD_FENCE(...) __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #endif
+OFFLOAD_YIELDS void __threadfence_block() { OFFLOAD_FENCE("workgroup", cta, workgroup); }
+OFFLOAD_YIELDS void __threadfence() { OFFLOAD_FENCE("agent", gl, device); }
+OFFLOAD_YIELDS void __threadfence_system() { OFFLOAD_FENCE("", sys, system); }
+#undef OFFLOAD_FENCE
 
 #endif

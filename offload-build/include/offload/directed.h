@@ -29,11 +29,8 @@ struct down {
 
 /* -1 if the exact result is below the nearest number, 1 if it is above. */
 template <typename T_> OFFLOAD_DEVICE int side_of(T_ exact, T_ nearest) { return (exact > nearest) - (exact < nearest); }
-template <typename How> OFFLOAD_DEVICE float directed(float nearest, int side) {
-  return How::moves(nearest, side) ? nextafterf(nearest, side * __builtin_huge_valf()) : nearest;
-}
-template <typename How> OFFLOAD_DEVICE double directed(double nearest, int side) {
-  return How::moves(nearest, side) ? nextafter(nearest, side * __builtin_huge_val()) : nearest;
+template <typename How, typename T_> OFFLOAD_DEVICE T_ directed(T_ nearest, int side) {
+  return How::moves(nearest, side) ? nextafter(nearest, T_(side * __builtin_huge_valf())) : nearest;
 }
 
 /* The sum of two numbers; the first may be a product of two floats.  If the nearest double is also the nearest float, what the
