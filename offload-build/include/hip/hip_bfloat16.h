@@ -1,5 +1,5 @@
-/* hip_bfloat16.h: HIP's older class for these numbers, under the name by which sources include it.  It has no operators: its
- * numbers convert to float, which has them.
+/* hip_bfloat16.h: HIP's older class for these numbers, under the name by which sources include it.  Its numbers are
+ * compared as floats.
  */
 #ifndef OFFLOAD_HIP_BFLOAT16_H
 #define OFFLOAD_HIP_BFLOAT16_H
