@@ -42,6 +42,11 @@ pub fn run(run: &mut Run) -> Result<String> {
                 votes(&device, *shape)
             });
         }
+        if may_leave {
+            run.attempt(&format!("groups without returned lanes, blocks of {shape:?}"), || {
+                groups(&device, *shape, warp as usize)
+            });
+        }
         // Except on the CPU, a lane cannot read a value from a lane that does not take part in the
         // call, so test these functions only with blocks of whole warps.
         if device.vendor() == Vendor::Cpu || size.is_multiple_of(warp) {
@@ -141,6 +146,14 @@ fn lanes(device: &Device, shape: [u32; 3], size_of_warp: usize) -> Result {
         }
     }
     compare("eight results of each thread", &found, &expected)
+}
+
+fn groups(device: &Device, shape: [u32; 3], size_of_warp: usize) -> Result {
+    let x = numbers(product(shape));
+    let (from, mut to) = (device.buffer(&x)?, device.buffer(&vec![-1_i64; 8 * x.len()])?);
+    // SAFETY: `from` has one element for each thread, and `to` has eight.
+    unsafe { kernels::groups(&from, &mut to).launch(device, 1, shape)? };
+    compare("eight results of each thread", &to.to_vec()?, &expected::groups(&x, size_of_warp))
 }
 
 fn transpose(device: &Device) -> Result {

@@ -167,7 +167,9 @@ impl Nvcc {
         }
         let mut folders = Vec::new();
         for root in roots {
-            folders.extend(["targets", "nvvm"].map(|name| root.join(name)));
+            for name in &["targets", "nvvm"] {
+                folders.push(root.join(name));
+            }
         }
         folders
     }

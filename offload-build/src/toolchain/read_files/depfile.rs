@@ -10,13 +10,16 @@ pub fn parse(text: &str) -> Vec<PathBuf> {
     let Some((_, rest)) = text.split_once(": ") else { return Vec::new() };
     let mut files = Vec::new();
     let mut file = String::new();
-    let rest = rest.replace("\\\r\n", " ").replace("\\\n", " ");
-    // With `-MP`, a rule for each header follows the first one.
-    let mut chars = rest.lines().next().unwrap_or_default().chars().peekable();
+    let mut chars = rest.chars().peekable();
     while let Some(c) = chars.next() {
         match (c, chars.peek()) {
             ('\\', Some(' ' | '\t' | '#')) => file.extend(chars.next()),
             ('$', Some('$')) => file.extend(chars.next()),
+            ('\\', Some('\r' | '\n')) => {
+                while chars.next_if(|c| matches!(c, '\r' | '\n')).is_some() {}
+            }
+            // With `-MP`, a rule for each header follows the first one.
+            ('\r' | '\n', _) => break,
             (' ', _) if file.is_empty() => {}
             (' ', _) => files.push(std::mem::take(&mut file).into()),
             _ => file.push(c),

@@ -157,8 +157,8 @@ unsafe fn run_on_one(
     if findings == 0 { refusal.result() } else { Err(found(findings)) }
 }
 
-/// Runs the blocks from `first` up to, but not including, `end` on this thread. Returns the number of
-/// findings.
+/// Runs the blocks from `first` up to, but not including, `end` on this thread. Returns the number
+/// of findings.
 ///
 /// # Safety
 /// The conditions of [`run`] apply.
