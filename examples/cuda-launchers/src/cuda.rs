@@ -1,5 +1,5 @@
-//! Bindings to the few CUDA runtime functions that a program with launchers needs, and an error type
-//! with the runtime's messages. Copy this file into your own program.
+//! Bindings to the few CUDA runtime functions that a program with launchers needs, and an error
+//! type with the runtime's messages. Copy this file into your own program.
 //!
 //! `compile_static` links the runtime statically. The runtime looks for the driver when the program
 //! first calls a runtime function.
