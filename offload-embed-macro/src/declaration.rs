@@ -178,13 +178,15 @@ fn parameter(input: ParseStream, number: usize) -> Result<DeclaredParameter> {
 
 /// Reads a type: all tokens up to a comma that is not between `<` and `>`.
 pub(crate) fn type_of(input: ParseStream) -> Result<TokenStream> {
-    tokens_until(input, |input| input.peek(Token![,]))
+    tokens_until(input, |input| input.peek(Token![,]), &mut |_| Ok(()))
 }
 
 /// Reads all tokens up to the end, which is not between `<` and `>`, or to the end of the input.
+/// Calls `outside` for each token that is not between them.
 pub(crate) fn tokens_until(
     input: ParseStream,
     is_end: fn(ParseStream) -> bool,
+    outside: &mut dyn FnMut(&TokenTree) -> Result<()>,
 ) -> Result<TokenStream> {
     let (mut tokens, mut depth) = (TokenStream::new(), 0_u32);
     while !input.is_empty() && (depth > 0 || !is_end(input)) {
@@ -194,6 +196,7 @@ pub(crate) fn tokens_until(
         match &token {
             TokenTree::Punct(punct) if punct.as_char() == '<' => depth += 1,
             TokenTree::Punct(punct) if punct.as_char() == '>' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => outside(&token)?,
             _ => {}
         }
         tokens.extend([token]);

@@ -103,10 +103,11 @@ fn parameters(input: ParseStream) -> Result<Vec<(Ident, TokenStream)>> {
         })?;
         let mut bounds = TokenStream::new();
         if input.parse::<Option<Token![:]>>()?.is_some() {
-            bounds = tokens_until(input, |input| ends(input) || input.peek(Token![=]))?;
+            let is_end = |input: ParseStream| ends(input) || input.peek(Token![=]);
+            bounds = tokens_until(input, is_end, &mut |_| Ok(()))?;
         }
         // The default, with its `=`.
-        tokens_until(input, ends)?;
+        tokens_until(input, ends, &mut |_| Ok(()))?;
         if !bounds.is_empty() {
             bounds.extend(quote! { + });
         }

@@ -1,5 +1,6 @@
 //! Types of a program that replace kernels' structs: `use crate::Particle as Particle`.
 
+use crate::declaration::tokens_until;
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use syn::parse::ParseStream;
 use syn::{Error, Result, Token};
@@ -19,30 +20,19 @@ const FORM: &str =
 impl Override {
     pub(crate) fn parse(input: ParseStream) -> Result<Self> {
         let word: Token![use] = input.parse()?;
-        let (mut path, mut depth, mut last) = (TokenStream::new(), 0_u32, None);
-        while !input.is_empty() && (depth > 0 || !(input.peek(Token![,]) || input.peek(Token![as])))
-        {
-            // The second character of an arrow ends no parameters.
-            if depth > 0 && input.peek(Token![->]) {
-                path.extend([input.parse::<TokenTree>()?, input.parse()?]);
-                continue;
-            }
-            let token: TokenTree = input.parse()?;
-            match &token {
-                TokenTree::Punct(punct) if punct.as_char() == '<' => depth += 1,
-                TokenTree::Punct(punct) if punct.as_char() == '>' => {
-                    depth = depth.saturating_sub(1);
-                }
-                // The parameters of a generic type may be any types.
-                _ if depth > 0 => {}
-                TokenTree::Ident(ident) => last = Some(ident.clone()),
-                TokenTree::Punct(punct) if [':', '$'].contains(&punct.as_char()) => last = None,
+        let is_end = |input: ParseStream| input.peek(Token![,]) || input.peek(Token![as]);
+        let mut last = None;
+        // The parameters of a generic type may be any types, so look at the tokens outside.
+        let path = tokens_until(input, is_end, &mut |token| {
+            last = match token {
+                TokenTree::Ident(ident) => Some(ident.clone()),
+                TokenTree::Punct(punct) if [':', '$'].contains(&punct.as_char()) => None,
                 // A path that a different macro has captured.
-                TokenTree::Group(group) if group.delimiter() == Delimiter::None => last = None,
+                TokenTree::Group(group) if group.delimiter() == Delimiter::None => None,
                 _ => return Err(Error::new(token.span(), FORM)),
-            }
-            path.extend([token]);
-        }
+            };
+            Ok(())
+        })?;
         let as_meant = |error: Error| Error::new(error.span(), FORM);
         let (mut module, mut name) = (None, last);
         if input.peek(Token![as]) {

@@ -154,6 +154,7 @@ OFFLOAD_ATOMIC_BITS(atomicXor, fetch_xor)
 OFFLOAD_ATOMIC_EXTREME(atomicMin, fetch_min, <)
 OFFLOAD_ATOMIC_EXTREME(atomicMax, fetch_max, >)
 #undef OFFLOAD_ATOMIC_EXTREME
+#undef OFFLOAD_IF_INTEGER
 
 template <typename T_> OFFLOAD_DEVICE T_ atomicExch(T_ *address, OFFLOAD_VALUE value) {
 #if defined(OFFLOAD_AMDGPU)

@@ -34,7 +34,7 @@ impl Fields {
     }
 }
 
-macro_rules! numbers {
+macro_rules! little_endian {
     ($($type:ident)*) => {
         impl Fields {
             $(pub(super) fn $type(mut self, values: &[$type]) -> Self {
@@ -46,7 +46,7 @@ macro_rules! numbers {
         }
     };
 }
-numbers! { u16 u32 u64 }
+little_endian! { u16 u32 u64 }
 
 /// A string table: the leading bytes that the format requires, then NUL-terminated names.
 pub(super) struct StringTable(Vec<u8>);
